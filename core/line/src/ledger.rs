@@ -1,0 +1,294 @@
+//! A room's state without its subjects: what a replica holds, and all that polls, streams and the gate need.
+
+use std::collections::VecDeque;
+
+use jari_units::{EventNo, Incarnation, Mark, Millis, PassId, Seq, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{ClosedNext, PacerState, PassGrant, Passes, SeqSet, Settings};
+
+/// One token in the bucket's unit: rate (per 1,000 s) x time (ms) gives millionths.
+pub(crate) const TOKEN: u64 = 1_000_000;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    pub(crate) incarnation: Incarnation,
+    pub(crate) event_no: EventNo,
+    pub(crate) next_seq: Seq,
+    pub(crate) settings: Settings,
+    pub(crate) control: Control,
+    pub(crate) clocks: Clocks,
+    pub(crate) serving: Seq,
+    pub(crate) served: u64,
+    pub(crate) bucket: u64,
+    pub(crate) pacer: PacerState,
+    /// In line or absent.
+    pub(crate) w: SeqSet,
+    /// Seen in this presence window, and in the one before.
+    pub(crate) cur: SeqSet,
+    pub(crate) prev: SeqSet,
+    pub(crate) passes: Passes,
+    /// Places that had their second chance.
+    pub(crate) once: SeqSet,
+    /// Where the frontier stood, by the silence clock: absences are counted from here.
+    pub(crate) marks: VecDeque<(Millis, Seq)>,
+    pub(crate) sweep_cursor: Seq,
+    pub(crate) grant_no: u64,
+    pub(crate) live_quota: u64,
+    pub(crate) totals: Totals,
+}
+
+/// The room's own clocks; all move only in the tick.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// The last tick's time.
+    pub now: Timestamp,
+    /// Drives the bucket; stands still over an outage.
+    pub line_ms: Millis,
+    /// Drives presence, claim, pass and absence; stands still over an outage and in a lull.
+    pub silence_ms: Millis,
+    pub lull_until: Timestamp,
+    pub window_start: Millis,
+    /// No second alarm for mass absence before this.
+    pub mass_guard_until: Millis,
+    /// Nobody was here at the end of the last tick, so the time since then was nobody's silence.
+    pub was_idle: bool,
+}
+
+/// What an operator set, apart from the settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Control {
+    pub paused: bool,
+    pub closed: Option<ClosedNext>,
+    pub sold_out: bool,
+    pub notice: Option<Notice>,
+}
+
+/// An operator's words to everybody in the room.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// Counts since the room's creation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Places given.
+    pub joined: u64,
+    /// Places that got a pass; a second chance does not count again.
+    pub admitted: u64,
+    pub claimed: u64,
+    /// Passes that ended unclaimed.
+    pub no_shows: u64,
+    /// Places that the frontier passed unseen.
+    pub absent: u64,
+    /// Absent places called after all.
+    pub returned: u64,
+    /// Absences that ran out.
+    pub absence_ended: u64,
+    pub left: u64,
+    /// Passes ended after they were claimed, and the sum of their time inside.
+    pub dwells: u64,
+    pub dwell_ms: u64,
+    pub mass_absences: u64,
+}
+
+/// What the room as a whole is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Before `opens_at`; joining may have started.
+    NotOpen {
+        opens_at: Timestamp,
+        joinable: bool,
+    },
+    Open,
+    Paused,
+    SoldOut,
+    Closed(ClosedNext),
+}
+
+/// Where a place stands. Computed, never stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Admitted(PassGrant),
+    /// In line; 1 is next.
+    InLine {
+        position: u64,
+    },
+    /// Called while away; `returned` once heard from again: next in turn.
+    Absent {
+        returned: bool,
+    },
+    /// No place here: it ended, or this history does not know it.
+    Ended,
+}
+
+impl Ledger {
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { incarnation: self.incarnation, event_no: self.event_no, next_seq: self.next_seq }
+    }
+
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    #[must_use]
+    pub fn clocks(&self) -> &Clocks {
+        &self.clocks
+    }
+
+    #[must_use]
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    #[must_use]
+    pub fn passes(&self) -> &Passes {
+        &self.passes
+    }
+
+    #[must_use]
+    pub fn serving(&self) -> Seq {
+        self.serving
+    }
+
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        self.served
+    }
+
+    /// The pacer's rate now: admissions per 1,000 seconds.
+    #[must_use]
+    pub fn rate_milli(&self) -> u64 {
+        self.pacer.rate_milli
+    }
+
+    #[must_use]
+    pub fn last_grant_no(&self) -> u64 {
+        self.grant_no
+    }
+
+    /// People in line and not yet called.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.w.len() - self.w.rank(self.serving)
+    }
+
+    /// People called while away who may still return.
+    #[must_use]
+    pub fn absent(&self) -> u64 {
+        self.w.rank(self.serving)
+    }
+
+    #[must_use]
+    pub fn in_lull(&self) -> bool {
+        self.clocks.now < self.clocks.lull_until
+    }
+
+    /// Nobody waits and nobody is inside.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.w.is_empty() && self.passes.live() == 0
+    }
+
+    /// When an idle room wants its next tick: opening and closing times still ahead of its clock.
+    #[must_use]
+    pub fn next_boundary(&self) -> Option<Timestamp> {
+        let Settings { opens_at, closes_at, .. } = self.settings;
+        let times = [opens_at, closes_at, self.settings.joins_start()];
+        times.into_iter().flatten().filter(|at| *at > self.clocks.now).min()
+    }
+
+    /// Places that wait and were heard from in this window or the one before.
+    #[must_use]
+    pub(crate) fn present(&self) -> SeqSet {
+        self.cur.union(&self.prev).intersection(&self.w)
+    }
+
+    pub(crate) fn is_present(&self, seq: Seq) -> bool {
+        self.w.contains(seq) && (self.cur.contains(seq) || self.prev.contains(seq))
+    }
+
+    /// People who could be called now: the present, in line or returned.
+    #[must_use]
+    pub fn callable(&self) -> u64 {
+        self.present().len()
+    }
+
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase_at(self.clocks.now)
+    }
+
+    pub(crate) fn phase_at(&self, now: Timestamp) -> Phase {
+        let settings = &self.settings;
+        let quota_reached = settings.admit_total.is_some_and(|all| self.totals.admitted >= all);
+        if self.control.sold_out || quota_reached {
+            return Phase::SoldOut;
+        }
+        if let Some(next) = &self.control.closed {
+            return Phase::Closed(next.clone());
+        }
+        if settings.closes_at.is_some_and(|at| at <= now) {
+            return Phase::Closed(ClosedNext::default());
+        }
+        match settings.opens_at {
+            Some(opens_at) if now < opens_at => {
+                let joinable = settings.joins_start().is_none_or(|from| from <= now);
+                Phase::NotOpen { opens_at, joinable }
+            }
+            _ if self.control.paused => Phase::Paused,
+            _ => Phase::Open,
+        }
+    }
+
+    /// Where a place of `incarnation` stands.
+    #[must_use]
+    pub fn standing(&self, incarnation: Incarnation, seq: Seq) -> Standing {
+        if incarnation != self.incarnation {
+            return Standing::Ended;
+        }
+        if let Some(grant) = self.grant_of(seq) {
+            return Standing::Admitted(grant);
+        }
+        if seq >= self.next_seq {
+            // The store gave this number and this replica has not heard of it yet: it waits behind all known.
+            return Standing::InLine { position: self.waiting() + (seq - self.next_seq) + 1 };
+        }
+        if !self.w.contains(seq) {
+            return Standing::Ended;
+        }
+        if seq > self.serving {
+            return Standing::InLine { position: self.w.count_between(self.serving, seq) };
+        }
+        Standing::Absent { returned: self.is_present(seq) }
+    }
+
+    /// The live pass of a place.
+    #[must_use]
+    pub fn grant_of(&self, seq: Seq) -> Option<PassGrant> {
+        let pass = self.passes.get(seq)?;
+        Some(PassGrant {
+            id: PassId { incarnation: self.incarnation, seq, grant: pass.grant },
+            remaining: pass.deadline - self.clocks.silence_ms,
+            claimed: pass.claimed_at.is_some(),
+        })
+    }
+
+    /// The live pass with exactly this id.
+    #[must_use]
+    pub fn pass(&self, id: PassId) -> Option<&crate::Pass> {
+        if id.incarnation != self.incarnation {
+            return None;
+        }
+        self.passes.get(id.seq).filter(|pass| pass.grant == id.grant)
+    }
+}

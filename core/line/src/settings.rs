@@ -1,0 +1,216 @@
+//! A room's settings that the line's rules depend on, their defaults and bounds. Page texts and identity are not here.
+
+use jari_units::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Largest configurable number of live passes, waiting places and admissions per second.
+pub(crate) const COUNT_MAX: u64 = 100_000_000;
+/// Longest configurable span: a week.
+pub(crate) const SPAN_MAX: Millis = Millis(7 * 24 * 3_600_000);
+/// Shortest presence window: below this a phone that changes cells would be "gone".
+pub(crate) const PRESENCE_WINDOW_MIN: Millis = Millis::from_secs(10);
+
+/// The line's settings. Every field has a default; [`Settings::check`] gives the bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Live passes at most, 0 to `COUNT_MAX`.
+    pub capacity: u64,
+    /// Admissions per 1,000 seconds, 0 to `COUNT_MAX` x 1,000 ("200/s" is 200,000).
+    pub rate_milli: u64,
+    /// Admissions that may come at once after a quiet time: the bucket's size.
+    pub burst: u64,
+    /// Admissions of one tick at most, 1 to `ADMIT_MAX`. A bound per run, not a promise per second.
+    pub per_tick: u64,
+    pub pacer: PacerKind,
+    /// A claimed pass ends this long after its last use.
+    pub pass_ttl: Millis,
+    /// An unclaimed pass ends this long after its call.
+    pub claim_window: Millis,
+    /// A called person who was not there keeps the right to return for this long.
+    pub absence_grace: Millis,
+    /// Someone seen within one to two of these is present.
+    pub presence_window: Millis,
+    /// Places in line at most.
+    pub max_waiting: u64,
+    /// Admissions in all, then the room is sold out. `None`: no end.
+    pub admit_total: Option<u64>,
+    /// Nobody is admitted before. `None`: open at once.
+    pub opens_at: Option<Timestamp>,
+    /// Joining starts here (default: at `opens_at`); never after it.
+    pub joins_from: Option<Timestamp>,
+    /// The room closes by itself. `None`: it stays open.
+    pub closes_at: Option<Timestamp>,
+    /// Admits only within a limit group's grants.
+    pub grouped: bool,
+    /// Bounds of the poll interval that visitors are directed to.
+    pub poll_near: Millis,
+    pub poll_far: Millis,
+}
+
+/// What decides the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PacerKind {
+    /// The configured rate.
+    Fixed,
+    /// Additive increase, multiplicative decrease by live passes.
+    Aimd(Aimd),
+    /// Rate 0: the tenant admits.
+    Manual,
+}
+
+/// Parameters of the `aimd` pacer; rates are admissions per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aimd {
+    pub start: u64,
+    pub increase: u64,
+    pub floor: u64,
+    pub ceiling: u64,
+    /// Congested when this many passes are live.
+    pub threshold: u64,
+}
+
+impl Default for Aimd {
+    fn default() -> Self {
+        Aimd { start: 50, increase: 5, floor: 5, ceiling: 200, threshold: 100 }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            capacity: 5_000,
+            rate_milli: 200_000,
+            burst: 200,
+            per_tick: 200,
+            pacer: PacerKind::Fixed,
+            pass_ttl: Millis::from_mins(10),
+            claim_window: Millis::from_mins(2),
+            absence_grace: Millis::from_mins(10),
+            presence_window: Millis::from_secs(90),
+            max_waiting: 2_000_000,
+            admit_total: None,
+            opens_at: None,
+            joins_from: None,
+            closes_at: None,
+            grouped: false,
+            poll_near: Millis::from_secs(1),
+            poll_far: Millis::from_secs(10),
+        }
+    }
+}
+
+/// A setting out of its bounds, with the field as the wire names it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field}: {problem}")]
+pub struct SettingsError {
+    pub field: &'static str,
+    pub problem: String,
+}
+
+impl Settings {
+    /// Checks every bound and the relations across fields.
+    ///
+    /// # Errors
+    /// The first field out of its bounds (422 `invalid_settings` on the wire).
+    pub fn check(&self) -> Result<(), SettingsError> {
+        count("capacity", self.capacity, 0, COUNT_MAX)?;
+        count("rate", self.rate_milli.div_ceil(1_000), 0, COUNT_MAX)?;
+        count("burst", self.burst, 1, COUNT_MAX)?;
+        count("per_tick", self.per_tick, 1, jari_units::limits::ADMIT_MAX)?;
+        count("max_waiting", self.max_waiting, 1, COUNT_MAX)?;
+        if let Some(total) = self.admit_total {
+            count("admit_total", total, 0, jari_units::limits::SEQ_MAX)?;
+        }
+        span("pass_ttl_ms", self.pass_ttl, Millis::from_secs(5))?;
+        span("claim_window_ms", self.claim_window, Millis::from_secs(5))?;
+        span("absence_grace_ms", self.absence_grace, Millis::ZERO)?;
+        span("presence_window_ms", self.presence_window, PRESENCE_WINDOW_MIN)?;
+        span("poll_near_ms", self.poll_near, Millis(250))?;
+        span("poll_far_ms", self.poll_far, self.poll_near)?;
+        self.check_times()?;
+        match self.pacer {
+            PacerKind::Aimd(aimd) => aimd.check(),
+            PacerKind::Fixed | PacerKind::Manual => Ok(()),
+        }
+    }
+
+    fn check_times(&self) -> Result<(), SettingsError> {
+        let fail = |field, problem: &str| Err(SettingsError { field, problem: problem.into() });
+        if let (Some(from), Some(opens)) = (self.joins_from, self.opens_at)
+            && from > opens
+        {
+            return fail("joins_from", "must not be after opens_at");
+        }
+        if self.joins_from.is_some() && self.opens_at.is_none() {
+            return fail("joins_from", "needs opens_at");
+        }
+        if let (Some(opens), Some(closes)) = (self.opens_at, self.closes_at)
+            && closes <= opens
+        {
+            return fail("closes_at", "must be after opens_at");
+        }
+        Ok(())
+    }
+
+    /// When joining starts, where it has not always.
+    #[must_use]
+    pub fn joins_start(&self) -> Option<Timestamp> {
+        self.joins_from.or(self.opens_at)
+    }
+}
+
+impl Aimd {
+    fn check(&self) -> Result<(), SettingsError> {
+        count("pacer.floor", self.floor, 1, COUNT_MAX)?;
+        count("pacer.ceiling", self.ceiling, self.floor, COUNT_MAX)?;
+        count("pacer.start", self.start, self.floor, self.ceiling)?;
+        count("pacer.increase", self.increase, 1, COUNT_MAX)?;
+        count("pacer.threshold", self.threshold, 1, COUNT_MAX)
+    }
+}
+
+fn count(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), SettingsError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(SettingsError { field, problem: format!("{value} is not in {min}..={max}") })
+}
+
+fn span(field: &'static str, value: Millis, min: Millis) -> Result<(), SettingsError> {
+    if (min..=SPAN_MAX).contains(&value) {
+        return Ok(());
+    }
+    Err(SettingsError { field, problem: format!("{value} is not in {min}..={SPAN_MAX}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid_and_bounds_name_the_field() {
+        assert_eq!(Settings::default().check(), Ok(()));
+        let broken = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            settings.check().expect_err("out of bounds").field
+        };
+        assert_eq!(broken(|s| s.per_tick = 201), "per_tick");
+        assert_eq!(broken(|s| s.burst = 0), "burst");
+        assert_eq!(broken(|s| s.pass_ttl = Millis(1)), "pass_ttl_ms");
+        assert_eq!(broken(|s| s.poll_far = Millis(500)), "poll_far_ms");
+        assert_eq!(broken(|s| s.joins_from = Some(Timestamp(5))), "joins_from");
+        assert_eq!(
+            broken(|s| {
+                s.opens_at = Some(Timestamp(5));
+                s.closes_at = Some(Timestamp(5));
+            }),
+            "closes_at"
+        );
+        assert_eq!(
+            broken(|s| s.pacer = PacerKind::Aimd(Aimd { start: 1, ..Aimd::default() })),
+            "pacer.start"
+        );
+    }
+}

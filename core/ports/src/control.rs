@@ -1,0 +1,199 @@
+//! Control: who runs what. Room definitions, limit groups, API keys, signing keys and the audit trail.
+//!
+//! Control data is never on a visitor's path: nodes keep it in memory and read it again when it changes.
+
+use jari_line::{GroupSettings, Settings};
+use jari_units::{GroupId, RoomId, TenantId, Timestamp};
+use thiserror::Error;
+
+use crate::BoxFuture;
+
+/// A room as its operator defines it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomDefinition {
+    pub id: RoomId,
+    pub tenant: TenantId,
+    pub group: Option<GroupId>,
+    pub identity: Identity,
+    /// What people read on the page, by language; at least one of them is there.
+    pub title_ko: String,
+    pub title_en: String,
+    /// Where an admitted person goes: an absolute http(s) URL or a path on this origin.
+    pub target_url: String,
+    pub on_store_failure: OnStoreFailure,
+    pub settings: Settings,
+    /// Rises with each write; a write names the version it replaces.
+    pub version: u64,
+    pub created_at: Timestamp,
+}
+
+/// Who the subject is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// A signed cookie that Jari issued.
+    Anonymous,
+    /// A short token signed by the tenant's server, or got by it from `/entries`.
+    Entry,
+}
+
+/// What the gate does while the store is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnStoreFailure {
+    /// Passes go on, newcomers wait.
+    Wait,
+    /// Nobody passes.
+    Refuse,
+    /// Everybody passes, counted and alarmed.
+    Pass,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitGroup {
+    pub id: GroupId,
+    pub settings: GroupSettings,
+    pub version: u64,
+}
+
+/// What an API key may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApiKeyScope {
+    /// Everything in the installation.
+    Admin,
+    /// The tenant API of its own tenant's rooms.
+    Tenant,
+}
+
+/// An API key as stored: never the key itself, only SHA-256 of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Public id, also the key's visible prefix.
+    pub id: String,
+    pub tenant: TenantId,
+    pub scope: ApiKeyScope,
+    pub name: String,
+    pub hash: [u8; 32],
+    pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewApiKey {
+    pub id: String,
+    pub tenant: TenantId,
+    pub scope: ApiKeyScope,
+    pub name: String,
+    pub hash: [u8; 32],
+}
+
+/// A symmetric signing key. Rotation overlaps: the newest active key signs, active and retiring ones verify.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SigningKey {
+    /// Carried in each token. Id 0 is the subject key: it keys people in the stores, signs nothing and never rotates.
+    pub id: u8,
+    pub secret: [u8; 32],
+    pub state: SigningKeyState,
+    pub created_at: Timestamp,
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SigningKey {{ id: {}, state: {:?}, secret: redacted }}", self.id, self.state)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SigningKeyState {
+    Active,
+    /// Verifies only.
+    Retiring,
+}
+
+/// One thing that an operator or tenant did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Given by the store: 1, 2, 3, ...
+    pub no: u64,
+    pub at: Timestamp,
+    /// Whose key: `key:<id>`, or `system`.
+    pub actor: String,
+    /// `room.create`, `room.pause`, ...
+    pub action: String,
+    /// `room:<id>`, `group:<id>`, `key:<id>`.
+    pub target: String,
+    /// What was and what is, as JSON texts; empty where there is none. Never a secret.
+    pub before: String,
+    pub after: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditPage {
+    /// Newest first.
+    pub entries: Vec<AuditEntry>,
+    /// Pass as `before_no` to go on.
+    pub next_before_no: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ControlError {
+    /// 409 `version_conflict`.
+    #[error("{0} was changed by someone else meanwhile")]
+    Conflict(String),
+    /// 404.
+    #[error("there is no {0}")]
+    NotFound(String),
+    /// 503 `records_unavailable`.
+    #[error("the records are unavailable: {0}")]
+    Unavailable(String),
+}
+
+type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
+
+/// Where control data lives. Every write is durable when answered.
+pub trait Control: Send + Sync + std::fmt::Debug {
+    /// All rooms, in order of id.
+    fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>>;
+
+    /// Writes a room. `definition.version` 0 creates (Conflict where it exists); else it must be the stored version.
+    /// Answers the new version.
+    fn put_room(&self, definition: RoomDefinition) -> Answer<'_, u64>;
+
+    /// Deletes a room's definition; NotFound where there is none.
+    fn delete_room(&self, id: &RoomId) -> Answer<'_, ()>;
+
+    fn groups(&self) -> Answer<'_, Vec<LimitGroup>>;
+
+    /// As [`put_room`](Control::put_room).
+    fn put_group(&self, group: LimitGroup) -> Answer<'_, u64>;
+
+    fn delete_group(&self, id: &GroupId) -> Answer<'_, ()>;
+
+    /// All API keys, revoked ones too, in order of creation.
+    fn api_keys(&self) -> Answer<'_, Vec<ApiKey>>;
+
+    /// Stores a key; Conflict where the id exists.
+    fn add_api_key(&self, key: NewApiKey, at: Timestamp) -> Answer<'_, ()>;
+
+    /// Idempotent; NotFound for an unknown id.
+    fn revoke_api_key(&self, id: &str, at: Timestamp) -> Answer<'_, ()>;
+
+    /// Notes the last use of keys, in one write.
+    fn note_api_key_use(&self, uses: Vec<(String, Timestamp)>) -> Answer<'_, ()>;
+
+    /// All signing keys, in order of id.
+    fn signing_keys(&self) -> Answer<'_, Vec<SigningKey>>;
+
+    /// Adds a key; Conflict where the id exists.
+    fn add_signing_key(&self, key: SigningKey) -> Answer<'_, ()>;
+
+    /// Answers the entry's number.
+    fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64>;
+
+    /// Newest entries first, those below `before_no` where given, at most `limit` (1 to 200); `target` filters exactly.
+    fn audit(
+        &self,
+        target: Option<String>,
+        before_no: Option<u64>,
+        limit: u32,
+    ) -> Answer<'_, AuditPage>;
+}

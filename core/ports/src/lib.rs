@@ -1,0 +1,18 @@
+//! The traits that adapters implement, each with its contract. Async only in signatures; implements nothing.
+
+mod clock;
+mod control;
+mod line_store;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use clock::{Clock, Entropy};
+pub use control::{
+    ApiKey, ApiKeyScope, AuditEntry, AuditPage, Control, ControlError, Identity, LimitGroup,
+    NewApiKey, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState,
+};
+pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};
+
+/// A boxed future, so that ports can be used as trait objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

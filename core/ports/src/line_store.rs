@@ -1,0 +1,148 @@
+//! LineStore: the hot state of rooms and limit groups. A dozen whole operations, each atomic, batched and idempotent.
+
+use std::sync::Arc;
+
+use jari_line::{
+    AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, LostHistory, PassOutcome,
+    RevokeOutcome, RoomEvent, SeenBits, Settings,
+};
+use jari_units::{EventNo, GroupId, Mark, Millis, PassId, RoomId, SubjectKey};
+use thiserror::Error;
+
+use crate::BoxFuture;
+
+/// An operation's outcome and the room's mark after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply<T> {
+    pub outcome: T,
+    pub mark: Mark,
+}
+
+/// Why a store did not answer. Nothing was changed by the call, but for [`StoreError::Unavailable`], where it is
+/// unknown: repeat the call, every operation is idempotent.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StoreError {
+    /// 404 `unknown_room`.
+    #[error("there is no room {0} in the store")]
+    UnknownRoom(RoomId),
+    #[error("there is no limit group {0} in the store")]
+    UnknownGroup(GroupId),
+    /// The caller knows history that the store does not: 503 `recovering`.
+    #[error(transparent)]
+    LostHistory(#[from] LostHistory),
+    /// 503 `store_unavailable`; the text says what an operator should look at.
+    #[error("the line store is unavailable: {0}")]
+    Unavailable(String),
+}
+
+type Answer<'a, T> = BoxFuture<'a, Result<Reply<T>, StoreError>>;
+
+/// Where lines live. Every operation takes the caller's mark and answers with the room's new one; a caller that knows
+/// nothing passes [`Mark::NONE`]. An answer means that the outcome is durable (A2). Outcomes and their precedence are
+/// documented on the outcome types; each operation is the core function of the same name.
+///
+/// Time moves only in [`admit`](LineStore::admit), by the store's own clock; the other operations see the last tick's.
+pub trait LineStore: Send + Sync + std::fmt::Debug {
+    /// Makes a room unless it exists; an existing one is left as it is (`false`).
+    fn create(&self, room: &RoomId, settings: Settings) -> Answer<'_, bool>;
+
+    /// Forgets a room with all its places and passes; `false` where it did not exist.
+    fn delete(&self, room: &RoomId) -> BoxFuture<'_, Result<bool, StoreError>>;
+
+    /// Gives places to at most `JOIN_BATCH_MAX` subjects, in order.
+    fn join(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        subjects: Vec<SubjectKey>,
+    ) -> Answer<'_, Vec<JoinOutcome>>;
+
+    /// Ends the place or pass of each subject.
+    fn leave(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        subjects: Vec<SubjectKey>,
+    ) -> Answer<'_, Vec<LeaveOutcome>>;
+
+    /// Marks places heard from.
+    fn seen(&self, room: &RoomId, mark: Mark, bits: SeenBits) -> Answer<'_, ()>;
+
+    /// One tick. For a room in `group` the store first takes the group's grant, then admits within it.
+    fn admit(&self, room: &RoomId, mark: Mark) -> Answer<'_, AdmitOutcome>;
+
+    /// Admits beside the tick, by count or by subject (at most `ADMIT_MAX`).
+    fn admit_now(&self, room: &RoomId, mark: Mark, whom: AdmitNow) -> Answer<'_, AdmitNowOutcome>;
+
+    /// First use of passes.
+    fn claim(&self, room: &RoomId, mark: Mark, passes: Vec<PassId>)
+    -> Answer<'_, Vec<PassOutcome>>;
+
+    /// Use of passes: slides their end.
+    fn touch(&self, room: &RoomId, mark: Mark, passes: Vec<PassId>)
+    -> Answer<'_, Vec<PassOutcome>>;
+
+    /// Keeps a pass from expiring while its owner pays.
+    fn extend_for_payment(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        pass: PassId,
+        span: Millis,
+    ) -> Answer<'_, ExtendOutcome>;
+
+    /// Ends passes: their owners are done.
+    fn end_pass(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        passes: Vec<PassId>,
+    ) -> Answer<'_, Vec<EndOutcome>>;
+
+    /// Takes passes away, by subject.
+    fn revoke(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        subjects: Vec<SubjectKey>,
+    ) -> Answer<'_, Vec<RevokeOutcome>>;
+
+    /// An operator's change. Settings and texts were checked by the caller.
+    fn change(&self, room: &RoomId, mark: Mark, change: Change) -> Answer<'_, ChangeOutcome>;
+
+    /// Makes a limit group or sets its limits; `rooms` are its members (all others are released).
+    fn set_group(
+        &self,
+        group: &GroupId,
+        settings: GroupSettings,
+        rooms: Vec<RoomId>,
+    ) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// What a node's replica starts from: the ledger at one event number.
+    fn read(&self, room: &RoomId) -> Answer<'_, Ledger>;
+
+    /// Every event after `after` of the room's present incarnation, in order and without gaps, or [`FeedLost`].
+    fn subscribe(
+        &self,
+        room: &RoomId,
+        after: EventNo,
+    ) -> BoxFuture<'_, Result<Box<dyn EventFeed>, StoreError>>;
+
+    /// The canonical state, for conformance and inspection.
+    fn dump(&self, room: &RoomId) -> Answer<'_, Dump>;
+
+    /// Rooms in the store, in order of id.
+    fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>>;
+}
+
+/// The feed fell too far behind or its history ended: read the room and subscribe again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the feed of events was lost; read the room again")]
+pub struct FeedLost;
+
+/// A subscription to a room's events.
+pub trait EventFeed: Send {
+    /// The next event; waits for it.
+    fn next(&mut self) -> BoxFuture<'_, Result<Arc<RoomEvent>, FeedLost>>;
+}

@@ -1,0 +1,10 @@
+//! Time, ids and named limits: the words every other crate speaks. Knows no rule, no I/O and no clock.
+
+mod ids;
+pub mod limits;
+mod mark;
+mod time;
+
+pub use ids::{GroupId, IdError, RoomId, SubjectKey, TenantId};
+pub use mark::{EventNo, Incarnation, Mark, PassId, Seq};
+pub use time::{Millis, Timestamp};
