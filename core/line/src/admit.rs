@@ -137,9 +137,13 @@ impl Ledger {
     }
 
     fn turn(&self, tick: &Tick, waiting: &SeqSet, present: &SeqSet, free: u64) -> Turn {
+        let mut again = self.called_above();
+        // A second chance that begins at this tick is one as well.
+        again.extend(waiting.difference(&self.w).iter().filter(|seq| *seq > self.serving));
         let look = Look {
             waiting,
             present,
+            again: &again,
             serving: self.serving,
             next_seq: self.next_seq,
             in_lull: tick.now < tick.lull_until,

@@ -58,6 +58,7 @@ impl Room {
         let look = Look {
             waiting: &ledger.w,
             present: &present,
+            again: &ledger.called_above(),
             serving: ledger.serving,
             next_seq: ledger.next_seq,
             in_lull: ledger.in_lull(),

@@ -72,7 +72,7 @@ impl Ledger {
     /// Turns places into passes: the one way a pass comes to be.
     fn grant(&mut self, seqs: &SeqSet, deadline: Millis) {
         let returned = seqs.intersection(&self.w);
-        self.totals.returned += returned.rank(self.serving);
+        self.totals.returned += returned.iter().filter(|seq| self.was_called(*seq)).count() as u64;
         for bits in [&mut self.w, &mut self.cur, &mut self.prev] {
             bits.remove_all(seqs);
         }
@@ -86,7 +86,8 @@ impl Ledger {
 
     fn bring_in(&mut self, calls: &Calls) {
         let passed = calls.served - self.served;
-        let called_in_turn = calls.seqs.count_between(self.serving, calls.serving);
+        let in_turn = calls.seqs.difference(&self.once);
+        let called_in_turn = in_turn.count_between(self.serving, calls.serving);
         self.totals.absent += passed.saturating_sub(called_in_turn);
         self.grant(&calls.seqs, calls.deadline);
         if calls.serving != self.serving {

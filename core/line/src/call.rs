@@ -10,6 +10,8 @@ pub(crate) struct Look<'a> {
     pub waiting: &'a SeqSet,
     /// The part of it that was heard from.
     pub present: &'a SeqSet,
+    /// The part of it above the frontier that was called before: they count as returned, not as in line.
+    pub again: &'a SeqSet,
     pub serving: Seq,
     pub next_seq: Seq,
     pub in_lull: bool,
@@ -28,24 +30,30 @@ pub(crate) struct Turn {
 
 /// Calls up to `free` places.
 pub(crate) fn call(look: &Look<'_>, free: u64) -> Turn {
-    let mut seqs: SeqSet =
-        look.present.iter().take_while(|seq| *seq <= look.serving).take_at_most(free);
+    let returned =
+        look.present.within(0..=look.serving).union(&look.present.intersection(look.again));
+    let ahead = look.present.difference(&returned);
+    let line = look.waiting.difference(look.again);
+
+    let mut seqs: SeqSet = returned.iter().take_at_most(free);
     let left = free - seqs.len();
     let mut serving = look.serving;
     if left > 0 {
-        let ahead: SeqSet = look.present.iter_from(look.serving + 1).take_at_most(left);
-        serving = match ahead.max() {
-            Some(last) if ahead.len() == left => last,
+        let next: SeqSet = ahead.iter().take_at_most(left);
+        serving = match next.max() {
+            Some(last) if next.len() == left => last,
             // Everybody present was called: trailing ghosts leave the line.
             _ => look.next_seq - 1,
         };
-        seqs.add_all(&ahead);
+        seqs.add_all(&next);
         if look.in_lull {
-            serving = serving.min(last_before_unseen(look));
+            // The frontier stops before the first unseen place: skipped, not passed.
+            let unseen = line.difference(&ahead).next_after(look.serving);
+            serving = serving.min(unseen.map_or(Seq::MAX, |first| first - 1));
         }
     }
-    let passed = look.waiting.count_between(look.serving, serving);
-    let unseen = passed - look.present.count_between(look.serving, serving);
+    let passed = line.count_between(look.serving, serving);
+    let unseen = passed - ahead.count_between(look.serving, serving);
     Turn { seqs, serving, passed, unseen }
 }
 
@@ -54,12 +62,6 @@ impl Turn {
     pub(crate) fn is_mass_absence(&self) -> bool {
         self.passed >= limits::MASS_ABSENCE_MIN && self.unseen * 2 > self.passed
     }
-}
-
-/// In a lull the frontier stops before the first unseen place: skipped, not passed.
-fn last_before_unseen(look: &Look<'_>) -> Seq {
-    let unseen = look.waiting.difference(look.present);
-    unseen.next_after(look.serving).map_or(Seq::MAX, |first| first - 1)
 }
 
 trait TakeAtMost {
@@ -105,6 +107,7 @@ mod tests {
             let look = Look {
                 waiting: &set(waiting),
                 present: &set(present),
+                again: &SeqSet::default(),
                 serving: *serving,
                 next_seq: 11,
                 in_lull: *in_lull,
@@ -113,5 +116,22 @@ mod tests {
             let want = Turn { seqs: set(want.0), serving: want.1, passed: want.2, unseen: want.3 };
             assert_eq!(turn, want, "{waiting:?} {present:?} {serving} {in_lull} {free}");
         }
+    }
+
+    /// Someone called above the frontier who did not come is first when back, and no longer counted in line.
+    #[test]
+    fn called_above_the_frontier_before() {
+        let look = Look {
+            waiting: &set(&[3, 4, 5, 6]),
+            present: &set(&[3, 5, 6]),
+            again: &set(&[4, 6]),
+            serving: 2,
+            next_seq: 7,
+            in_lull: true,
+        };
+        let one = call(&look, 1);
+        assert_eq!(one, Turn { seqs: set(&[6]), serving: 2, passed: 0, unseen: 0 });
+        let all = call(&look, 9);
+        assert_eq!(all, Turn { seqs: set(&[3, 5, 6]), serving: 6, passed: 2, unseen: 0 });
     }
 }

@@ -10,7 +10,7 @@ use jari_units::{Millis, RoomId, Timestamp, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::GroupGrant;
-use crate::ledger::TOKEN;
+use crate::ledger::{Ledger, TOKEN};
 
 /// What the server behind the group can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +104,19 @@ impl Group {
     /// Takes a room out of the group; its passes no longer count.
     pub fn release(&mut self, room: &RoomId) {
         self.rooms.remove(room);
+    }
+
+    /// Takes in a member whose newest grant is not this group's: it joined with a history, or the group was restored
+    /// from an older copy. Its quota counts until it has used a lower one, and grants go on above its number.
+    pub fn learn(&mut self, room: &RoomId, ledger: &Ledger) {
+        let known = self.rooms.get(room).map_or(0, |lent| lent.grant_no);
+        if ledger.grant_no <= known {
+            return;
+        }
+        let lent = self.rooms.entry(room.clone()).or_default();
+        lent.grant_no = ledger.grant_no;
+        lent.given = ledger.live_quota;
+        lent.held = lent.held.max(ledger.live_quota).max(ledger.passes.live());
     }
 
     fn fill(&mut self, now: Timestamp) {
@@ -204,6 +217,25 @@ mod tests {
         // It used grant 2, whose quota was 0, and nobody is inside: now the ten are free.
         let third = group.grant(Timestamp(2_000), &[report("a", 2, 0, 0), report("b", 1, 0, 10)]);
         assert_eq!(third[1].live_quota, 10);
+    }
+
+    /// Q4 over rooms: a room that comes with passes and a high grant number is counted, and its grants are fresh to it.
+    #[test]
+    fn a_member_with_a_history_is_counted_from_its_own_numbers() {
+        let mut room = crate::join::tests::room();
+        room.ledger.grant_no = 57;
+        room.ledger.live_quota = 8;
+        let mut group = group(10, 100);
+        let id: RoomId = "a".parse().expect("an id");
+        group.learn(&id, &room.ledger);
+        assert_eq!(group.held(), 8);
+        let grants = group.grant(Timestamp(0), &[report("b", 0, 0, 10)]);
+        assert_eq!(grants[0].live_quota, 2);
+        let grants = group.grant(Timestamp(0), &[report("a", 57, 0, 0)]);
+        assert_eq!(grants[0].grant_no, 58);
+        let before = group.clone();
+        group.learn(&id, &room.ledger);
+        assert_eq!(group, before, "what the group lent itself it knows already");
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Room {
             return JoinOutcome::Allowed(self.ledger.new_grant(seq));
         }
         match seq {
-            Some(seq) if seq <= self.ledger.serving => JoinOutcome::Absent { seq },
+            Some(seq) if self.ledger.was_called(seq) => JoinOutcome::Absent { seq },
             Some(seq) => JoinOutcome::Waiting { seq },
             None => self.join_new(subject, phase, batch),
         }

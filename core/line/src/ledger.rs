@@ -179,13 +179,30 @@ impl Ledger {
     /// People in line and not yet called.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.w.len() - self.w.rank(self.serving)
+        self.in_line_up_to(Seq::MAX)
     }
 
     /// People called while away who may still return.
     #[must_use]
     pub fn absent(&self) -> u64 {
-        self.w.rank(self.serving)
+        self.w.len() - self.waiting()
+    }
+
+    /// Called before and not inside: at or below the frontier, or above it with the first chance used up.
+    pub(crate) fn was_called(&self, seq: Seq) -> bool {
+        seq <= self.serving || self.once.contains(seq)
+    }
+
+    /// Waiting places above the frontier that were called before (in a lull, or by name) and did not come.
+    pub(crate) fn called_above(&self) -> SeqSet {
+        let above = self.once.iter_from(self.serving + 1);
+        above.filter(|seq| self.w.contains(*seq)).collect()
+    }
+
+    fn in_line_up_to(&self, seq: Seq) -> u64 {
+        let above = self.once.iter_from(self.serving + 1).take_while(|other| *other <= seq);
+        let called = above.filter(|other| self.w.contains(*other)).count() as u64;
+        self.w.count_between(self.serving, seq) - called
     }
 
     #[must_use]
@@ -266,10 +283,10 @@ impl Ledger {
         if !self.w.contains(seq) {
             return Standing::Ended;
         }
-        if seq > self.serving {
-            return Standing::InLine { position: self.w.count_between(self.serving, seq) };
+        if self.was_called(seq) {
+            return Standing::Absent { returned: self.is_present(seq) };
         }
-        Standing::Absent { returned: self.is_present(seq) }
+        Standing::InLine { position: self.in_line_up_to(seq) }
     }
 
     /// The live pass of a place.

@@ -115,7 +115,7 @@ impl Settings {
     /// The first field out of its bounds (422 `invalid_settings` on the wire).
     pub fn check(&self) -> Result<(), SettingsError> {
         count("capacity", self.capacity, 0, COUNT_MAX)?;
-        count("rate", self.rate_milli.div_ceil(1_000), 0, COUNT_MAX)?;
+        count("rate_per_s", self.rate_milli.div_ceil(1_000), 0, COUNT_MAX)?;
         count("burst", self.burst, 1, COUNT_MAX)?;
         count("per_tick", self.per_tick, 1, jari_units::limits::ADMIT_MAX)?;
         count("max_waiting", self.max_waiting, 1, COUNT_MAX)?;

@@ -1,1 +1,17 @@
-//! placeholder
+//! Signed tokens and the key ring that signs and opens them. Reads no clock, makes no randomness, knows no HTTP.
+//!
+//! A token is base64url without padding of `[version][kind][key id][payload][HMAC-SHA256 tag]`. The payload's layout
+//! is written by hand in `tokens.rs` and fixed per version, so that old and new nodes read each other's tokens during a
+//! rolling upgrade. A token tells who signed it and what was true then; whether a place or pass still lives, only the
+//! room knows.
+
+mod payload;
+mod ring;
+#[cfg(test)]
+mod ring_tests;
+mod subject;
+mod tokens;
+
+pub use ring::{KeyRing, RingError, RingKey, TOKEN_MAX_LEN, Token, TokenError};
+pub use subject::{SUBJECT_MAX_BYTES, Subject, SubjectError};
+pub use tokens::{EntryToken, PassToken, PlaceToken, StreamKey, VisitorToken};

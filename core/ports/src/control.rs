@@ -142,6 +142,9 @@ pub enum ControlError {
     /// 404.
     #[error("there is no {0}")]
     NotFound(String),
+    /// 409 `in_use`: something else refers to it.
+    #[error("{0} is in use")]
+    InUse(String),
     /// 503 `records_unavailable`.
     #[error("the records are unavailable: {0}")]
     Unavailable(String),
@@ -154,18 +157,21 @@ pub trait Control: Send + Sync + std::fmt::Debug {
     /// All rooms, in order of id.
     fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>>;
 
-    /// Writes a room. `definition.version` 0 creates (Conflict where it exists); else it must be the stored version.
+    /// Writes a room. `definition.version` 0 creates (Conflict where it exists); else it must be the stored version
+    /// (NotFound where the room is gone) and `created_at` stays as it was. NotFound for an unknown group.
     /// Answers the new version.
     fn put_room(&self, definition: RoomDefinition) -> Answer<'_, u64>;
 
     /// Deletes a room's definition; NotFound where there is none.
     fn delete_room(&self, id: &RoomId) -> Answer<'_, ()>;
 
+    /// All limit groups, in order of id.
     fn groups(&self) -> Answer<'_, Vec<LimitGroup>>;
 
     /// As [`put_room`](Control::put_room).
     fn put_group(&self, group: LimitGroup) -> Answer<'_, u64>;
 
+    /// NotFound for an unknown id; InUse while a room names it.
     fn delete_group(&self, id: &GroupId) -> Answer<'_, ()>;
 
     /// All API keys, revoked ones too, in order of creation.

@@ -1,0 +1,193 @@
+//! Random histories of a room: whole lives of visitors and operators with a moving clock, and how one step is played.
+
+use std::collections::BTreeSet;
+
+use jari_line::{AdmitNow, Aimd, Change, ClosedNext, PacerKind, SeenBits, SeqSet, Settings};
+use jari_units::{Millis, PassId, Seq, SubjectKey, Timestamp};
+use proptest::prelude::*;
+use proptest::strategy::Union;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// People in a history: few enough that they meet themselves again.
+pub const PEOPLE: u8 = 40;
+/// When histories start.
+pub const START: Timestamp = Timestamp(1_700_000_000_000);
+
+/// One step of a history. Picks are resolved against what the history has handed out so far.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Join(Vec<u8>),
+    Leave(Vec<u8>),
+    /// Presence of every n-th place from an offset: (offset, step), over all numbers given and some beyond.
+    Seen(u8, u8),
+    /// Moves the clock, then ticks.
+    Admit(u32),
+    /// The clock steps back, then ticks: time must not.
+    AdmitAfterStepBack(u32),
+    AdmitCount(u8),
+    AdmitSubjects(Vec<u8>),
+    Claim(Vec<u8>),
+    Touch(Vec<u8>),
+    Extend(u8, u32),
+    EndPass(Vec<u8>),
+    Revoke(Vec<u8>),
+    Change(Box<Change>),
+    /// The store stops and starts again; the core goes on.
+    Restart,
+}
+
+/// What a history has handed out: what later steps pick from.
+#[derive(Debug, Default)]
+pub struct Known {
+    pub passes: Vec<PassId>,
+    pub next_seq: Seq,
+}
+
+/// The person number `who`.
+#[must_use]
+pub fn person(who: u8) -> SubjectKey {
+    // The first byte is the store's shard: spread people over several.
+    SubjectKey([who.wrapping_mul(37), who, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14])
+}
+
+#[must_use]
+pub fn people(who: &[u8]) -> Vec<SubjectKey> {
+    who.iter().map(|who| person(*who)).collect()
+}
+
+impl Known {
+    /// The passes that `picks` stand for; a made-up one where none was granted yet, and now and then a forged one.
+    #[must_use]
+    pub fn passes(&self, picks: &[u8]) -> Vec<PassId> {
+        let forged = PassId { incarnation: 1, seq: 1, grant: 1 };
+        let newest_first = |pick: u8| self.passes.iter().rev().nth(usize::from(pick) % 24).copied();
+        picks.iter().map(|pick| newest_first(*pick).unwrap_or(forged)).collect()
+    }
+
+    /// Notes passes; a pass is known once.
+    pub fn note(&mut self, pass: PassId) {
+        if !self.passes.contains(&pass) {
+            self.passes.push(pass);
+        }
+    }
+
+    /// The presence bits of a `Seen` step: at most one call, as all numbers are near.
+    #[must_use]
+    pub fn seen(&self, offset: u8, step: u8) -> SeenBits {
+        let step = u64::from(step.max(1));
+        let last = self.next_seq + 9;
+        let seqs: SeqSet = (u64::from(offset)..=last).step_by(step as usize).collect();
+        let none = || SeenBits::new(0, Vec::new()).expect("aligned and short");
+        SeenBits::pack(&seqs).into_iter().next().unwrap_or_else(none)
+    }
+}
+
+/// The subjects of an `AdmitSubjects` step.
+#[must_use]
+pub fn by_name(who: &[u8]) -> AdmitNow {
+    AdmitNow::Subjects(people(who))
+}
+
+/// Small numbers, so that every bound is met within a history.
+pub fn settings() -> impl Strategy<Value = Settings> {
+    let pacer = prop_oneof![
+        6 => Just(PacerKind::Fixed),
+        2 => Just(PacerKind::Aimd(Aimd { start: 4, increase: 1, floor: 1, ceiling: 9, threshold: 6 })),
+        1 => Just(PacerKind::Manual),
+    ];
+    let counts = (0u64..20, 0u64..8_000, 1u64..12, 1u64..10, 5u64..60);
+    let spans = (5u64..40, 5u64..40, 0u64..120, 10u64..40);
+    let rest = (prop::option::weighted(0.15, 5u64..60), prop::option::weighted(0.2, 0u64..60));
+    (pacer, counts, spans, rest).prop_map(|(pacer, counts, spans, (admit_total, opens_in))| {
+        let (capacity, rate_milli, burst, per_tick, max_waiting) = counts;
+        let secs = Millis::from_secs;
+        Settings {
+            capacity,
+            rate_milli,
+            burst,
+            per_tick,
+            pacer,
+            max_waiting,
+            admit_total,
+            pass_ttl: secs(spans.0),
+            claim_window: secs(spans.1),
+            absence_grace: secs(spans.2),
+            presence_window: secs(spans.3),
+            opens_at: opens_in.map(|secs| START + Millis::from_secs(secs)),
+            joins_from: opens_in
+                .filter(|secs| secs % 2 == 0)
+                .map(|secs| START + Millis(secs * 500)),
+            ..Settings::default()
+        }
+    })
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let who = || (0..PEOPLE).prop_map(person);
+    prop_oneof![
+        3 => settings().prop_map(|settings| Change::Settings(Box::new(settings))),
+        2 => Just(Change::Pause),
+        3 => Just(Change::Resume),
+        2 => Just(Change::Open),
+        1 => Just(Change::Close(ClosedNext { reopens_at: None, message: "later".into() })),
+        1 => "[a-z]{0,3}".prop_map(Change::Announce),
+        1 => who().prop_map(Change::Block),
+        1 => who().prop_map(Change::Unblock),
+        1 => who().prop_map(Change::Allow),
+        1 => who().prop_map(Change::Disallow),
+        1 => prop::option::of(0u64..80).prop_map(Change::AdmitTotal),
+        1 => any::<bool>().prop_map(Change::SoldOut),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let some = || prop::collection::vec(0..PEOPLE, 1..8);
+    let picks = || prop::collection::vec(any::<u8>(), 1..5);
+    let weighted: Vec<(u32, BoxedStrategy<Step>)> = vec![
+        (12, some().prop_map(Step::Join).boxed()),
+        (3, some().prop_map(Step::Leave).boxed()),
+        (10, (0u8..20, 1u8..4).prop_map(|(from, by)| Step::Seen(from, by)).boxed()),
+        (24, (0u32..2_500).prop_map(Step::Admit).boxed()),
+        (6, (2_000u32..5_000).prop_map(Step::Admit).boxed()),
+        (1, (5_001u32..400_000).prop_map(Step::Admit).boxed()),
+        (1, (1u32..300_000).prop_map(Step::AdmitAfterStepBack).boxed()),
+        (2, (0u8..6).prop_map(Step::AdmitCount).boxed()),
+        (1, some().prop_map(Step::AdmitSubjects).boxed()),
+        (4, picks().prop_map(Step::Claim).boxed()),
+        (4, picks().prop_map(Step::Touch).boxed()),
+        (1, (any::<u8>(), 0u32..400_000).prop_map(|(pick, ms)| Step::Extend(pick, ms)).boxed()),
+        (2, picks().prop_map(Step::EndPass).boxed()),
+        (1, some().prop_map(Step::Revoke).boxed()),
+        (4, change().prop_map(|change| Step::Change(Box::new(change))).boxed()),
+        (1, Just(Step::Restart).boxed()),
+    ];
+    Union::new_weighted(weighted)
+}
+
+/// The first settings and `steps` steps.
+pub fn history(steps: usize) -> impl Strategy<Value = (Settings, Vec<Step>)> {
+    (settings(), prop::collection::vec(step(), steps / 2..steps))
+}
+
+/// A runner whose seed is printed. `JARI_SEED` chooses another one; a failure prints the shortest history found.
+#[must_use]
+pub fn runner(name: &str, cases: u32, seed: Option<String>) -> TestRunner {
+    let seed = seed.map_or(20_261_130, |text| text.parse().expect("JARI_SEED is a whole number"));
+    announce(&format!("{name}: {cases} histories, seed {seed} (JARI_SEED={seed} repeats them)"));
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
+    let config =
+        Config { cases, failure_persistence: None, max_shrink_iters: 4_000, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+#[expect(clippy::print_stderr, reason = "a test's seed and sizes are for whoever reads its output")]
+pub(crate) fn announce(line: &str) {
+    eprintln!("{line}");
+}
+
+/// A set as text, for messages.
+#[must_use]
+pub fn shown(seqs: &SeqSet) -> BTreeSet<Seq> {
+    seqs.iter().collect()
+}

@@ -1,0 +1,257 @@
+//! Seeded random histories played on a store and on the pure core side by side: equal answers and equal dumps, always.
+
+use std::cell::Cell;
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use jari_line::{Done, JoinOutcome, LostHistory, PassGrant, Room, RoomEvent, Settings, StoreClock};
+use jari_ports::{EventFeed, LineStore, Reply, StoreError};
+use jari_units::{Mark, Millis, RoomId, Timestamp};
+use proptest::test_runner::TestCaseError;
+
+use crate::Harness;
+use crate::history::{self, Known, START, Step, by_name, people};
+
+/// How much a run covered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Covered {
+    pub histories: u32,
+    pub steps: usize,
+    pub admitted: u64,
+    pub restarts: usize,
+}
+
+type Checked = Result<(), TestCaseError>;
+
+/// Runs one future to its end: the store's tests bring their own runtime.
+pub type BlockOn<'a> = &'a dyn Fn(Pin<Box<dyn Future<Output = Checked> + '_>>) -> Checked;
+
+/// Plays `cases` histories of up to `steps` steps, each on a fresh store from `start`.
+///
+/// # Panics
+/// With the seed and the shortest failing history, where store and core differ.
+pub fn check_histories(
+    name: &str,
+    (cases, steps): (u32, usize),
+    seed: Option<String>,
+    start: &dyn Fn() -> Box<dyn Harness>,
+    block_on: BlockOn<'_>,
+) -> Covered {
+    let mut runner = history::runner(name, cases, seed);
+    let covered = Cell::new(Covered::default());
+    let outcome = runner.run(&history::history(steps), |(settings, steps)| {
+        let mut harness = start();
+        let admitted = Cell::new(0);
+        block_on(Box::pin(async {
+            let mut pair = Pair::new(harness.as_mut(), settings).await?;
+            for step in &steps {
+                pair.play(step).await?;
+            }
+            admitted.set(pair.room.ledger().totals().admitted);
+            Ok(())
+        }))?;
+        let before = covered.get();
+        let restarts = steps.iter().filter(|step| matches!(step, Step::Restart)).count();
+        covered.set(Covered {
+            histories: before.histories + 1,
+            steps: before.steps + steps.len(),
+            admitted: before.admitted + admitted.get(),
+            restarts: before.restarts + restarts,
+        });
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{name}: store and core differ: {failure}");
+    }
+    history::announce(&format!("{name}: {:?}", covered.get()));
+    covered.get()
+}
+
+/// A store and the core that it must equal.
+struct Pair<'a> {
+    harness: &'a mut dyn Harness,
+    id: RoomId,
+    room: Room,
+    clock: StoreClock,
+    wall: Timestamp,
+    known: Known,
+    feed: Box<dyn EventFeed>,
+}
+
+fn differ(what: &str, store: &impl Debug, core: &impl Debug) -> TestCaseError {
+    TestCaseError::fail(format!("{what}\n store: {store:?}\n core:  {core:?}"))
+}
+
+fn failed(error: &StoreError) -> TestCaseError {
+    TestCaseError::fail(format!("the store failed: {error}"))
+}
+
+impl<'a> Pair<'a> {
+    async fn new(harness: &'a mut dyn Harness, settings: Settings) -> Result<Self, TestCaseError> {
+        let id: RoomId = "oracle".parse().expect("an id");
+        harness.clock().set(START);
+        let store = harness.store();
+        let created = store.create(&id, settings.clone()).await.map_err(|error| failed(&error))?;
+        // The incarnation is the store's to choose; all else must be equal from here on.
+        let above = created.mark.incarnation - 1;
+        let room = Room::create(settings, START, above).outcome;
+        let feed = store.subscribe(&id, created.mark.event_no).await;
+        let feed = feed.map_err(|error| failed(&error))?;
+        let clock = StoreClock::resume(START);
+        Ok(Pair { harness, id, room, clock, wall: START, known: Known::default(), feed })
+    }
+
+    fn store(&self) -> Arc<dyn LineStore> {
+        self.harness.store()
+    }
+
+    async fn play(&mut self, step: &Step) -> Checked {
+        let (store, id, mark) = (self.store(), self.id.clone(), self.room.mark());
+        let event = match step {
+            Step::Join(who) => {
+                let theirs = store.join(&id, mark, people(who)).await;
+                let ours = self.room.join(mark, &people(who));
+                let done = same("join", theirs, ours)?;
+                done.outcome.iter().filter_map(pass_of).for_each(|grant| self.known.note(grant.id));
+                done.event
+            }
+            Step::Leave(who) => {
+                let theirs = store.leave(&id, mark, people(who)).await;
+                same("leave", theirs, self.room.leave(mark, &people(who)))?.event
+            }
+            Step::Seen(offset, by) => {
+                let bits = self.known.seen(*offset, *by);
+                let theirs = store.seen(&id, mark, bits.clone()).await;
+                same("seen", theirs, self.room.seen(mark, &bits))?.event
+            }
+            Step::Admit(ms) => {
+                self.wall = self.wall + Millis(u64::from(*ms));
+                self.admit().await?
+            }
+            Step::AdmitAfterStepBack(ms) => {
+                self.wall = Timestamp(self.wall.0 - u64::from(*ms));
+                self.admit().await?
+            }
+            Step::AdmitCount(count) => {
+                let whom = jari_line::AdmitNow::Count(u64::from(*count));
+                let theirs = store.admit_now(&id, mark, whom.clone()).await;
+                same("admit_now by count", theirs, self.room.admit_now(mark, &whom))?.event
+            }
+            Step::AdmitSubjects(who) => {
+                let theirs = store.admit_now(&id, mark, by_name(who)).await;
+                let ours = self.room.admit_now(mark, &by_name(who));
+                same("admit_now by subject", theirs, ours)?.event
+            }
+            Step::Claim(_) | Step::Touch(_) | Step::Extend(..) | Step::EndPass(_) => {
+                self.play_on_passes(step).await?
+            }
+            Step::Revoke(who) => {
+                let theirs = store.revoke(&id, mark, people(who)).await;
+                same("revoke", theirs, self.room.revoke(mark, &people(who)))?.event
+            }
+            Step::Change(change) => {
+                let theirs = store.change(&id, mark, change.as_ref().clone()).await;
+                let ours = self.room.change(mark, change.as_ref().clone());
+                same("change", theirs, ours)?.event
+            }
+            Step::Restart => {
+                self.restart().await?;
+                None
+            }
+        };
+        self.compare(event).await
+    }
+
+    async fn play_on_passes(
+        &mut self,
+        step: &Step,
+    ) -> Result<Option<Arc<RoomEvent>>, TestCaseError> {
+        let (store, id, mark) = (self.store(), self.id.clone(), self.room.mark());
+        Ok(match step {
+            Step::Claim(picks) => {
+                let passes = self.known.passes(picks);
+                let theirs = store.claim(&id, mark, passes.clone()).await;
+                same("claim", theirs, self.room.claim(mark, &passes))?.event
+            }
+            Step::Touch(picks) => {
+                let passes = self.known.passes(picks);
+                let theirs = store.touch(&id, mark, passes.clone()).await;
+                same("touch", theirs, self.room.touch(mark, &passes))?.event
+            }
+            Step::Extend(pick, ms) => {
+                let (pass, span) = (self.known.passes(&[*pick])[0], Millis(u64::from(*ms)));
+                let theirs = store.extend_for_payment(&id, mark, pass, span).await;
+                let ours = self.room.extend_for_payment(mark, pass, span);
+                same("extend_for_payment", theirs, ours)?.event
+            }
+            Step::EndPass(picks) => {
+                let passes = self.known.passes(picks);
+                let theirs = store.end_pass(&id, mark, passes.clone()).await;
+                same("end_pass", theirs, self.room.end_pass(mark, &passes))?.event
+            }
+            other => unreachable!("{other:?} is not about passes"),
+        })
+    }
+
+    async fn admit(&mut self) -> Result<Option<Arc<RoomEvent>>, TestCaseError> {
+        self.harness.clock().set(self.wall);
+        let mark = self.room.mark();
+        let theirs = self.store().admit(&self.id, mark).await;
+        let ours = self.room.admit(mark, self.clock.read(self.wall), None);
+        Ok(same("admit", theirs, ours)?.event)
+    }
+
+    /// After a restart the store's clock goes on from the newest time it recorded.
+    async fn restart(&mut self) -> Checked {
+        self.harness.restart().await;
+        self.clock = StoreClock::resume(self.room.ledger().clocks().now);
+        let after = self.room.mark().event_no;
+        let feed = self.store().subscribe(&self.id, after).await;
+        self.feed = feed.map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
+    /// Equal state, and the event that the store published is the core's.
+    async fn compare(&mut self, event: Option<Arc<RoomEvent>>) -> Checked {
+        let theirs = self.store().dump(&self.id).await.map_err(|error| failed(&error))?;
+        let ours = self.room.dump();
+        if theirs.outcome != ours {
+            return Err(differ("dump", &theirs.outcome, &ours));
+        }
+        for (seq, pass) in ours.passes {
+            let incarnation = ours.mark.incarnation;
+            self.known.note(jari_units::PassId { incarnation, seq, grant: pass.grant });
+        }
+        self.known.next_seq = ours.next_seq;
+        if let Some(event) = event {
+            let published = self.feed.next().await;
+            if published.as_deref() != Ok(&*event) {
+                return Err(differ("event", &published, &event));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The pass in a join's answer.
+fn pass_of(outcome: &JoinOutcome) -> Option<&PassGrant> {
+    match outcome {
+        JoinOutcome::Admitted(grant) | JoinOutcome::Allowed(grant) => Some(grant),
+        _ => None,
+    }
+}
+
+fn same<T: Debug + PartialEq>(
+    what: &str,
+    store: Result<Reply<T>, StoreError>,
+    core: Result<Done<T>, LostHistory>,
+) -> Result<Done<T>, TestCaseError> {
+    let store = store.map_err(|error| failed(&error))?;
+    let core =
+        core.map_err(|lost| TestCaseError::fail(format!("the core lost history: {lost}")))?;
+    let theirs: (&T, Mark) = (&store.outcome, store.mark);
+    let ours = (&core.outcome, core.mark);
+    if theirs == ours { Ok(core) } else { Err(differ(what, &theirs, &ours)) }
+}
