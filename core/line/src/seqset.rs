@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use jari_units::Seq;
 use jari_units::limits::SEEN_MAX_BYTES;
-use roaring::RoaringTreemap;
+use roaring::{RoaringBitmap, RoaringTreemap};
 use serde::{Deserialize, Serialize};
 
 /// A compressed set of place numbers; ranks and ranges cost the number of its blocks, not of its members.
@@ -175,14 +175,20 @@ impl SeenBits {
         &self.bytes
     }
 
-    /// The places whose bit is set.
+    /// The places whose bit is set. Costs the bytes, not the members.
     #[must_use]
     pub fn to_set(&self) -> SeqSet {
-        let set_bits = |(at, byte): (usize, &u8)| {
-            let (base, byte) = (self.first + at as u64 * 8, *byte);
-            (0..8u64).filter(move |bit| byte & (0x80 >> bit) != 0).map(move |bit| base + bit)
-        };
-        self.bytes.iter().enumerate().flat_map(set_bits).collect()
+        let reversed: Vec<u8> = self.bytes.iter().map(|byte| byte.reverse_bits()).collect();
+        // The bitmap counts in 32 bits: the part of the bytes that lies beyond goes to the next one.
+        let low = self.first as u32;
+        let here = ((1 << 32) - u64::from(low)) / 8;
+        let (now, next) = reversed.split_at(reversed.len().min(here as usize));
+        let high = (self.first >> 32) as u32;
+        let parts = [
+            (high, RoaringBitmap::from_lsb0_bytes(low, now)),
+            (high + 1, RoaringBitmap::from_lsb0_bytes(0, next)),
+        ];
+        SeqSet(parts.into_iter().filter(|(_, part)| !part.is_empty()).collect())
     }
 }
 
@@ -194,6 +200,8 @@ mod tests {
     fn seen_bits_count_from_the_most_significant() {
         let bits = SeenBits::new(8, vec![0b1000_0001, 0b0100_0000]).expect("aligned");
         assert_eq!(bits.to_set(), [8, 15, 17].into_iter().collect());
+        let far = SeenBits::new((1 << 32) - 8, vec![1, 0b1100_0000]).expect("aligned");
+        assert_eq!(far.to_set(), [(1 << 32) - 1, 1 << 32, (1 << 32) + 1].into_iter().collect());
         assert_eq!(SeenBits::new(4, vec![]), None);
         assert_eq!(SeenBits::new(0, vec![0; SEEN_MAX_BYTES + 1]), None);
     }
