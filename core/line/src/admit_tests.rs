@@ -96,6 +96,13 @@ fn per_tick_and_the_quota_bound_a_tick() {
 }
 
 #[test]
+fn where_the_tenant_admits_by_hand_the_tick_admits_nobody() {
+    let mut play = Play::new(Settings { pacer: PacerKind::Manual, ..settings() });
+    play.join(5);
+    assert_eq!(play.tick().called, 0, "though the bucket was full from the start");
+}
+
+#[test]
 fn nobody_is_admitted_unless_the_room_is_open() {
     let changes: [(Change, Change); 3] = [
         (Change::Pause, Change::Resume),

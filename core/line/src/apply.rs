@@ -204,7 +204,10 @@ impl Ledger {
             Change::Pause => self.control.paused = true,
             Change::Resume => self.control.paused = false,
             Change::Close(next) => self.control.closed = Some(next.clone()),
-            Change::Open => self.open_now(),
+            Change::Open => {
+                self.control.closed = None;
+                self.control.opened_at = Some(self.clocks.now);
+            }
             Change::SoldOut(sold_out) => self.control.sold_out = *sold_out,
             Change::Announce(text) => {
                 let at = self.clocks.now;
@@ -214,19 +217,13 @@ impl Ledger {
         }
     }
 
-    fn open_now(&mut self) {
-        let now = self.clocks.now;
-        self.control.closed = None;
-        let Settings { opens_at, joins_from, closes_at, .. } = &mut self.settings;
-        *opens_at = opens_at.map(|at| at.min(now));
-        *joins_from = joins_from.map(|at| at.min(now));
-        *closes_at = closes_at.filter(|at| *at > now);
-    }
-
     /// New settings never refill the bucket: they only cut it to the new burst.
     fn reset(&mut self, settings: Settings) {
         self.bucket = self.bucket.min(settings.burst.saturating_mul(TOKEN));
         self.pacer.follow(&self.settings, &settings);
+        if settings.opens_at != self.settings.opens_at {
+            self.control.opened_at = None;
+        }
         self.settings = settings;
     }
 }

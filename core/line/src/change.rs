@@ -81,11 +81,7 @@ impl Room {
             Change::Settings(settings) => **settings == ledger.settings,
             Change::Pause => control.paused,
             Change::Resume => !control.paused,
-            Change::Open => {
-                let opened = |at: Option<Timestamp>| at.is_none_or(|at| at <= ledger.clocks.now);
-                let closes = ledger.settings.closes_at.is_some_and(|at| at <= ledger.clocks.now);
-                control.closed.is_none() && opened(ledger.settings.opens_at) && !closes
-            }
+            Change::Open => ledger.schedule_at(ledger.clocks.now).is_none(),
             Change::Close(next) => control.closed.as_ref() == Some(next),
             Change::Announce(text) => {
                 control.notice.as_ref().map_or("", |notice| notice.text.as_str()) == text
@@ -106,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::join::tests::{key, room, subjects};
-    use crate::{JoinOutcome, Standing};
+    use crate::{JoinOutcome, Phase, Standing};
 
     #[test]
     fn block_ends_place_and_pass_and_refuses_from_then_on() {
@@ -162,5 +158,25 @@ mod tests {
         room.join(Mark::NONE, &[key(1)]).expect("no mark");
         let now = room.ledger().clocks().now + Millis(1_000);
         assert_eq!(room.admit(Mark::NONE, now, None).expect("no mark").outcome.called, 1);
+        // Other settings leave it open; a new opening time counts again.
+        let faster = Settings { opens_at, rate_milli: 300_000, ..Settings::default() };
+        room.change(Mark::NONE, Change::Settings(Box::new(faster.clone()))).expect("no mark");
+        assert_eq!(room.ledger().phase(), Phase::Open);
+        let later = Settings { opens_at: Some(Timestamp(6_000_000)), ..faster };
+        room.change(Mark::NONE, Change::Settings(Box::new(later))).expect("no mark");
+        assert!(matches!(room.ledger().phase(), Phase::NotOpen { .. }));
+    }
+
+    #[test]
+    fn a_closing_time_after_the_hand_that_opened_still_closes() {
+        let times = |closes_at| Settings { closes_at, ..Settings::default() };
+        let mut room = crate::join::tests::room_with(times(Some(Timestamp(900_000))));
+        assert!(matches!(room.ledger().phase(), Phase::Closed(_)));
+        room.change(Mark::NONE, Change::Open).expect("no mark");
+        assert_eq!(room.ledger().phase(), Phase::Open);
+        let closes = Box::new(times(Some(Timestamp(1_001_000))));
+        room.change(Mark::NONE, Change::Settings(closes)).expect("no mark");
+        room.admit(Mark::NONE, Timestamp(1_001_000), None).expect("no mark");
+        assert!(matches!(room.ledger().phase(), Phase::Closed(_)));
     }
 }

@@ -60,6 +60,8 @@ pub struct Clocks {
 pub struct Control {
     pub paused: bool,
     pub closed: Option<ClosedNext>,
+    /// Opened by hand then: overrides `opens_at`, and a `closes_at` that had passed. New opening times take it back.
+    pub opened_at: Option<Timestamp>,
     pub sold_out: bool,
     pub notice: Option<Notice>,
 }
@@ -251,20 +253,27 @@ impl Ledger {
         if self.control.sold_out || quota_reached {
             return Phase::SoldOut;
         }
-        if let Some(next) = &self.control.closed {
-            return Phase::Closed(next.clone());
+        self.schedule_at(now).unwrap_or(if self.control.paused {
+            Phase::Paused
+        } else {
+            Phase::Open
+        })
+    }
+
+    /// Closed or not open yet: what the operator's hand and the times say.
+    pub(crate) fn schedule_at(&self, now: Timestamp) -> Option<Phase> {
+        let Settings { opens_at, closes_at, .. } = self.settings;
+        let Control { closed, opened_at, .. } = &self.control;
+        if let Some(next) = closed {
+            return Some(Phase::Closed(next.clone()));
         }
-        if settings.closes_at.is_some_and(|at| at <= now) {
-            return Phase::Closed(ClosedNext::default());
+        let over = |at: Timestamp| at <= now && opened_at.is_none_or(|opened| at > opened);
+        if closes_at.is_some_and(over) {
+            return Some(Phase::Closed(ClosedNext::default()));
         }
-        match settings.opens_at {
-            Some(opens_at) if now < opens_at => {
-                let joinable = settings.joins_start().is_none_or(|from| from <= now);
-                Phase::NotOpen { opens_at, joinable }
-            }
-            _ if self.control.paused => Phase::Paused,
-            _ => Phase::Open,
-        }
+        let opens_at = opens_at.filter(|at| now < *at && opened_at.is_none())?;
+        let joinable = self.settings.joins_start().is_none_or(|from| from <= now);
+        Some(Phase::NotOpen { opens_at, joinable })
     }
 
     /// Where a place of `incarnation` stands.
