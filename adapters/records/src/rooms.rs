@@ -1,0 +1,125 @@
+//! Queries on rooms. A write is one statement that names the version it replaces, so that two cannot both succeed.
+
+use jari_ports::{ControlError, Identity, OnStoreFailure, RoomDefinition};
+use jari_units::RoomId;
+use sqlx::Row;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+
+use crate::Records;
+use crate::column::{named, number, signed, time};
+use crate::failure::{is_foreign_key, unavailable};
+use crate::stored_settings;
+
+const ALL: &str = "SELECT id, tenant, limit_group, identity, title_ko, title_en, target_url, \
+                   on_store_failure, settings, version, created_at FROM rooms ORDER BY id";
+
+const CREATE: &str = "INSERT INTO rooms (id, tenant, limit_group, identity, title_ko, title_en, target_url, \
+     on_store_failure, settings, version, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10) ON CONFLICT (id) DO NOTHING";
+
+const REPLACE: &str = "UPDATE rooms SET tenant = $2, limit_group = $3, identity = $4, title_ko = $5, title_en = $6, \
+     target_url = $7, on_store_failure = $8, settings = $9, version = version + 1 \
+     WHERE id = $1 AND version = $10";
+
+impl Records {
+    pub(crate) async fn read_rooms(&self) -> Result<Vec<RoomDefinition>, ControlError> {
+        let rows = sqlx::query(ALL).fetch_all(&self.pool).await;
+        let rooms = rows.and_then(|rows| rows.iter().map(room).collect());
+        rooms.map_err(|error| unavailable(&self.place, &error))
+    }
+
+    pub(crate) async fn write_room(&self, room: RoomDefinition) -> Result<u64, ControlError> {
+        let done = match room.version {
+            0 => bind(CREATE, &room).bind(signed(room.created_at.0)).execute(&self.pool).await,
+            version => bind(REPLACE, &room).bind(signed(version)).execute(&self.pool).await,
+        };
+        match done {
+            Ok(done) if done.rows_affected() == 1 => Ok(room.version + 1),
+            Ok(_) => Err(self.room_refusal(&room).await),
+            Err(error) if is_foreign_key(&error) => {
+                let group = room.group.as_ref().map_or("none", |group| group.as_str());
+                Err(ControlError::NotFound(format!("limit group {group}")))
+            }
+            Err(error) => Err(unavailable(&self.place, &error)),
+        }
+    }
+
+    /// Why a write touched no row.
+    async fn room_refusal(&self, room: &RoomDefinition) -> ControlError {
+        let name = format!("room {}", room.id);
+        let found = sqlx::query("SELECT version FROM rooms WHERE id = $1").bind(room.id.as_str());
+        match found.fetch_optional(&self.pool).await {
+            Ok(None) if room.version > 0 => ControlError::NotFound(name),
+            Ok(_) => ControlError::Conflict(name),
+            Err(error) => unavailable(&self.place, &error),
+        }
+    }
+
+    pub(crate) async fn remove_room(&self, id: &RoomId) -> Result<(), ControlError> {
+        let done = sqlx::query("DELETE FROM rooms WHERE id = $1").bind(id.as_str());
+        match done.execute(&self.pool).await {
+            Ok(done) if done.rows_affected() == 0 => {
+                Err(ControlError::NotFound(format!("room {id}")))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(unavailable(&self.place, &error)),
+        }
+    }
+}
+
+/// Binds what creating and replacing have in common: $1 to $9.
+fn bind(sql: &'static str, room: &RoomDefinition) -> Query<'static, sqlx::Any, AnyArguments> {
+    sqlx::query(sql)
+        .bind(room.id.as_str().to_owned())
+        .bind(room.tenant.as_str().to_owned())
+        .bind(room.group.as_ref().map(|group| group.as_str().to_owned()))
+        .bind(identity_word(room.identity))
+        .bind(room.title_ko.clone())
+        .bind(room.title_en.clone())
+        .bind(room.target_url.clone())
+        .bind(failure_word(room.on_store_failure))
+        .bind(stored_settings::write(&room.settings))
+}
+
+fn room(row: &AnyRow) -> Result<RoomDefinition, sqlx::Error> {
+    let group: Option<&str> = row.try_get("limit_group")?;
+    let group = group.map(|_| named(row, "limit_group", |text| text.parse().ok())).transpose()?;
+    Ok(RoomDefinition {
+        id: named(row, "id", |text| text.parse().ok())?,
+        tenant: named(row, "tenant", |text| text.parse().ok())?,
+        group,
+        identity: named(row, "identity", identity)?,
+        title_ko: row.try_get("title_ko")?,
+        title_en: row.try_get("title_en")?,
+        target_url: row.try_get("target_url")?,
+        on_store_failure: named(row, "on_store_failure", on_store_failure)?,
+        settings: stored_settings::read_room(row.try_get("settings")?)?,
+        version: number(row, "version")?,
+        created_at: time(row, "created_at")?,
+    })
+}
+
+fn identity_word(identity: Identity) -> &'static str {
+    match identity {
+        Identity::Anonymous => "anonymous",
+        Identity::Entry => "entry",
+    }
+}
+
+fn identity(word: &str) -> Option<Identity> {
+    [Identity::Anonymous, Identity::Entry].into_iter().find(|known| identity_word(*known) == word)
+}
+
+fn failure_word(policy: OnStoreFailure) -> &'static str {
+    match policy {
+        OnStoreFailure::Wait => "wait",
+        OnStoreFailure::Refuse => "refuse",
+        OnStoreFailure::Pass => "pass",
+    }
+}
+
+fn on_store_failure(word: &str) -> Option<OnStoreFailure> {
+    let all = [OnStoreFailure::Wait, OnStoreFailure::Refuse, OnStoreFailure::Pass];
+    all.into_iter().find(|known| failure_word(*known) == word)
+}

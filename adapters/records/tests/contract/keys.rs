@@ -1,0 +1,100 @@
+//! API keys and signing keys: added once, never changed but for their use and revocation.
+
+use std::sync::Arc;
+
+use jari_ports::{ApiKeyScope, Control, ControlError, NewApiKey, SigningKey, SigningKeyState};
+use jari_units::Timestamp;
+
+fn api_key(id: &str) -> NewApiKey {
+    NewApiKey {
+        id: id.to_owned(),
+        tenant: "default".parse().unwrap(),
+        scope: ApiKeyScope::Tenant,
+        name: format!("key {id}"),
+        hash: std::array::from_fn(|at| (at * 8) as u8),
+    }
+}
+
+pub(crate) async fn an_api_key_comes_back_as_it_was_added(control: Arc<dyn Control>) {
+    for scope in [ApiKeyScope::Tenant, ApiKeyScope::Admin] {
+        let mut key = api_key(&format!("{scope:?}"));
+        key.scope = scope;
+        control.add_api_key(key.clone(), Timestamp(12)).await.unwrap();
+        let read = control.api_keys().await.unwrap().pop().unwrap();
+        assert_eq!((read.id, read.tenant, read.scope), (key.id, key.tenant, scope));
+        assert_eq!((read.name, read.hash, read.created_at), (key.name, key.hash, Timestamp(12)));
+        assert_eq!((read.last_used_at, read.revoked_at), (None, None));
+    }
+}
+
+pub(crate) async fn api_keys_are_listed_in_order_of_creation(control: Arc<dyn Control>) {
+    // All in one millisecond, and with ids in another order.
+    for id in ["c", "a", "b"] {
+        control.add_api_key(api_key(id), Timestamp(1)).await.unwrap();
+    }
+    let keys = control.api_keys().await.unwrap();
+    assert_eq!(keys.iter().map(|key| key.id.as_str()).collect::<Vec<_>>(), ["c", "a", "b"]);
+}
+
+pub(crate) async fn an_api_key_is_added_once(control: Arc<dyn Control>) {
+    let mut other = api_key("a");
+    other.hash = [9; 32];
+    control.add_api_key(api_key("a"), Timestamp(1)).await.unwrap();
+    let again = control.add_api_key(other, Timestamp(2)).await;
+    assert_eq!(again, Err(ControlError::Conflict("API key a".to_owned())));
+    assert_eq!(control.api_keys().await.unwrap()[0].hash, api_key("a").hash);
+}
+
+pub(crate) async fn revoking_is_idempotent_and_keeps_the_first_time(control: Arc<dyn Control>) {
+    let unknown = control.revoke_api_key("a", Timestamp(5)).await;
+    assert_eq!(unknown, Err(ControlError::NotFound("API key a".to_owned())));
+    control.add_api_key(api_key("a"), Timestamp(1)).await.unwrap();
+    control.add_api_key(api_key("b"), Timestamp(1)).await.unwrap();
+    for at in [6, 7] {
+        assert_eq!(control.revoke_api_key("a", Timestamp(at)).await, Ok(()));
+    }
+    let revoked: Vec<_> =
+        control.api_keys().await.unwrap().iter().map(|key| key.revoked_at).collect();
+    assert_eq!(revoked, [Some(Timestamp(6)), None]);
+}
+
+pub(crate) async fn uses_are_noted_in_one_write_and_the_newest_stays(control: Arc<dyn Control>) {
+    for id in ["a", "b", "c"] {
+        control.add_api_key(api_key(id), Timestamp(1)).await.unwrap();
+    }
+    let uses = [("a", 30), ("b", 10), ("unknown", 99), ("a", 20)];
+    let uses = uses.map(|(id, at)| (id.to_owned(), Timestamp(at))).to_vec();
+    assert_eq!(control.note_api_key_use(uses).await, Ok(()));
+    let noted = control.note_api_key_use(vec![("b".to_owned(), Timestamp(11))]).await;
+    assert_eq!(noted, Ok(()));
+    assert_eq!(control.note_api_key_use(Vec::new()).await, Ok(()));
+    let keys = control.api_keys().await.unwrap();
+    let last_uses: Vec<_> = keys.iter().map(|key| key.last_used_at).collect();
+    assert_eq!(last_uses, [Some(Timestamp(30)), Some(Timestamp(11)), None]);
+}
+
+fn signing_key(id: u8, state: SigningKeyState) -> SigningKey {
+    SigningKey { id, secret: [id ^ 0xa5; 32], state, created_at: Timestamp(u64::from(id)) }
+}
+
+pub(crate) async fn signing_keys_come_back_in_order_of_id(control: Arc<dyn Control>) {
+    let keys = [
+        signing_key(0, SigningKeyState::Active),
+        signing_key(1, SigningKeyState::Retiring),
+        signing_key(255, SigningKeyState::Active),
+    ];
+    for key in [2, 0, 1].map(|at: usize| keys[at].clone()) {
+        control.add_signing_key(key).await.unwrap();
+    }
+    assert_eq!(control.signing_keys().await.unwrap(), keys);
+}
+
+pub(crate) async fn a_signing_key_is_added_once(control: Arc<dyn Control>) {
+    let first = signing_key(1, SigningKeyState::Active);
+    control.add_signing_key(first.clone()).await.unwrap();
+    let mut other = first.clone();
+    other.secret = [1; 32];
+    let again = control.add_signing_key(other).await;
+    assert_eq!(again, Err(ControlError::Conflict("signing key 1".to_owned())));
+    assert_eq!(control.signing_keys().await.unwrap(), [first]);
+}
