@@ -1,0 +1,103 @@
+//! The whole configuration and how it is loaded. Holds no rule about single values.
+
+use std::collections::BTreeMap;
+
+use crate::layers;
+use crate::problems::ConfigErrors;
+use crate::read::Reader;
+use crate::settings::{Http, Log, Ops, Store};
+use crate::sources::Sources;
+use crate::validate;
+
+/// A checked configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    pub http: Http,
+    pub ops: Ops,
+    pub store: Store,
+    pub log: Log,
+    /// Which step gave each key.
+    pub(crate) origins: BTreeMap<&'static str, String>,
+}
+
+impl Config {
+    /// Lays the four steps over each other and checks the result.
+    ///
+    /// # Errors
+    /// Every problem there is, not only the first.
+    pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
+        let mut problems = Vec::new();
+        let layers = layers::stack(sources, &mut problems);
+        let mut reader = Reader { layers: &layers, problems };
+        let (http, ops) = (http(&mut reader), ops(&mut reader));
+        let (store, log) = (store(&mut reader), log(&mut reader));
+        if let (Some(http), Some(ops)) = (&http, &ops) {
+            validate::across(http, ops, &mut reader);
+        }
+        let problems = reader.problems;
+        let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
+        match (http, ops, store, log) {
+            (Some(http), Some(ops), Some(store), Some(log)) if problems.is_empty() => {
+                Ok(Config { http, ops, store, log, origins })
+            }
+            _ => Err(ConfigErrors { problems }),
+        }
+    }
+}
+
+impl Default for Config {
+    /// The built-in step alone.
+    fn default() -> Self {
+        Config::load(&Sources::default()).expect("default.toml is valid: a test loads it")
+    }
+}
+
+/// Every key is read before any of them gives up, so that all problems are found.
+fn http(reader: &mut Reader<'_>) -> Option<Http> {
+    let listen = reader.address("http.listen");
+    let public_url = reader.origin_url("http.public_url");
+    let trusted_proxies = reader.networks("http.trusted_proxies");
+    let forwarded_header = reader.forwarded_header("http.forwarded_header");
+    let max_connections = reader.number("http.max_connections");
+    let request_timeout = reader.span("http.request_timeout_ms");
+    let header_read_timeout = reader.span("http.header_read_timeout_ms");
+    let body_max_bytes = reader.number("http.body_max_bytes");
+    let join_limit_per_minute = reader.number_u32("http.join_limit_per_minute");
+    let join_limit_burst = reader.number_u32("http.join_limit_burst");
+    let stream_max = reader.number("http.stream_max");
+    let stream_small_room = reader.number("http.stream_small_room");
+    let stream_near_front = reader.number("http.stream_near_front");
+    let write_stall_timeout = reader.span("http.write_stall_timeout_ms");
+    let drain_timeout = reader.span("http.drain_timeout_ms");
+    Some(Http {
+        listen: listen?,
+        public_url: public_url?,
+        trusted_proxies: trusted_proxies?,
+        forwarded_header: forwarded_header?,
+        max_connections: max_connections?,
+        request_timeout: request_timeout?,
+        header_read_timeout: header_read_timeout?,
+        body_max_bytes: body_max_bytes?,
+        join_limit_per_minute: join_limit_per_minute?,
+        join_limit_burst: join_limit_burst?,
+        stream_max: stream_max?,
+        stream_small_room: stream_small_room?,
+        stream_near_front: stream_near_front?,
+        write_stall_timeout: write_stall_timeout?,
+        drain_timeout: drain_timeout?,
+    })
+}
+
+fn ops(reader: &mut Reader<'_>) -> Option<Ops> {
+    Some(Ops { listen: reader.address("ops.listen")? })
+}
+
+fn store(reader: &mut Reader<'_>) -> Option<Store> {
+    Some(Store { data_dir: reader.path("store.data_dir")? })
+}
+
+fn log(reader: &mut Reader<'_>) -> Option<Log> {
+    let level = reader.log_level("log.level");
+    let format = reader.log_format("log.format");
+    Some(Log { level: level?, format: format? })
+}

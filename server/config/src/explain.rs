@@ -1,0 +1,76 @@
+//! The configuration in effect as TOML, each value with where it came from. The output can be used as a file.
+
+use std::fmt::Write;
+
+use toml::Value;
+
+use crate::config::Config;
+use crate::fields::FIELDS;
+use crate::settings::{ForwardedHeader, LogFormat};
+
+impl Config {
+    /// The effective configuration as TOML, with the origin of each value as a comment. There are no secrets in it.
+    ///
+    /// # Panics
+    /// Never: the origin of every key is kept.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        let mut text = String::new();
+        let mut section = "";
+        for field in FIELDS {
+            let (of, key) = field.key.split_once('.').expect("each key of the table has a section");
+            if of != section {
+                let gap = if section.is_empty() { "" } else { "\n" };
+                let _ = writeln!(text, "{gap}[{of}]");
+                section = of;
+            }
+            let (value, origin) = (self.value(field.key), &self.origins[field.key]);
+            let _ = writeln!(text, "{key} = {value} # {origin}");
+        }
+        text
+    }
+
+    /// The value of a key, as the file would have it.
+    fn value(&self, key: &str) -> Value {
+        let Config { http, ops, store, log, origins: _ } = self;
+        let text = |text: &dyn ToString| Value::String(text.to_string());
+        match key {
+            "http.listen" => text(&http.listen),
+            "http.public_url" => {
+                let url = http.public_url.as_ref().map_or("", url::Url::as_str);
+                text(&url.trim_end_matches('/'))
+            }
+            "http.trusted_proxies" => {
+                Value::Array(http.trusted_proxies.iter().map(|network| text(network)).collect())
+            }
+            "http.forwarded_header" => text(&match http.forwarded_header {
+                ForwardedHeader::XForwardedFor => "x-forwarded-for",
+                ForwardedHeader::Forwarded => "forwarded",
+            }),
+            "http.max_connections" => number(http.max_connections),
+            "http.request_timeout_ms" => number(http.request_timeout.0),
+            "http.header_read_timeout_ms" => number(http.header_read_timeout.0),
+            "http.body_max_bytes" => number(http.body_max_bytes),
+            "http.join_limit_per_minute" => number(http.join_limit_per_minute.into()),
+            "http.join_limit_burst" => number(http.join_limit_burst.into()),
+            "http.stream_max" => number(http.stream_max),
+            "http.stream_small_room" => number(http.stream_small_room),
+            "http.stream_near_front" => number(http.stream_near_front),
+            "http.write_stall_timeout_ms" => number(http.write_stall_timeout.0),
+            "http.drain_timeout_ms" => number(http.drain_timeout.0),
+            "ops.listen" => text(&ops.listen),
+            "store.data_dir" => text(&store.data_dir.display()),
+            "log.level" => text(&log.level),
+            "log.format" => text(&match log.format {
+                LogFormat::Text => "text",
+                LogFormat::Json => "json",
+                LogFormat::Auto => "auto",
+            }),
+            other => unreachable!("{other} is in the table of fields but not in Config"),
+        }
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}

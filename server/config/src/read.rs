@@ -1,0 +1,193 @@
+//! Reading a key as what it is: a number in its bounds, an address, a list of networks. Each refusal becomes a problem.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use jari_units::Millis;
+use toml::Value;
+use url::Url;
+
+use crate::fields::{self, Kind};
+use crate::layers::Layers;
+use crate::problems::Problem;
+use crate::settings::{ForwardedHeader, LogFormat};
+
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Reads keys out of the layers; what cannot be read is `None` and a problem.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    pub(crate) layers: &'a Layers,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// Notes that a key's value is wrong.
+    pub(crate) fn refuse(&mut self, key: &'static str, wrong: String, fix: String) {
+        let given = &self.layers[key];
+        let value = shown(&given.value);
+        let origin = given.origin.clone();
+        self.problems.push(Problem { key: key.to_owned(), value, origin, wrong, fix });
+    }
+
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> Option<T> {
+        match parse(&self.layers[key].value) {
+            Ok(value) => Some(value),
+            Err(wrong) => {
+                let fix = format!("use {}", fields::field(key).allowed);
+                self.refuse(key, wrong, fix);
+                None
+            }
+        }
+    }
+
+    fn text<T>(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        self.read(key, |value| match value {
+            Value::String(text) => parse(text),
+            other => Err(format!("is {}, not a text in quotes", kind_of(other))),
+        })
+    }
+
+    pub(crate) fn number(&mut self, key: &'static str) -> Option<u64> {
+        let Kind::Number { min, max, .. } = fields::field(key).kind else {
+            unreachable!("{key} is read as a number but is none in the table");
+        };
+        self.read(key, |value| match value {
+            Value::Integer(number) => u64::try_from(*number)
+                .ok()
+                .filter(|number| (min..=max).contains(number))
+                .ok_or_else(|| "is out of its bounds".to_owned()),
+            other => Err(format!("is {}, not a whole number", kind_of(other))),
+        })
+    }
+
+    pub(crate) fn number_u32(&mut self, key: &'static str) -> Option<u32> {
+        self.number(key).map(|number| {
+            u32::try_from(number).expect("the table bounds what is read as 32 bits below 2^32")
+        })
+    }
+
+    pub(crate) fn span(&mut self, key: &'static str) -> Option<Millis> {
+        self.number(key).map(Millis)
+    }
+
+    pub(crate) fn address(&mut self, key: &'static str) -> Option<SocketAddr> {
+        self.text(key, |text| text.parse().map_err(|_| "is not an IP address and port".to_owned()))
+    }
+
+    pub(crate) fn path(&mut self, key: &'static str) -> Option<PathBuf> {
+        self.text(key, |text| match text {
+            "" => Err("is empty".to_owned()),
+            _ => Ok(text.into()),
+        })
+    }
+
+    /// `None` is a problem, `Some(None)` an empty text.
+    pub(crate) fn origin_url(&mut self, key: &'static str) -> Option<Option<Url>> {
+        self.text(key, |text| match text {
+            "" => Ok(None),
+            _ => origin_url(text).map(Some),
+        })
+    }
+
+    pub(crate) fn networks(&mut self, key: &'static str) -> Option<Vec<IpNet>> {
+        self.read(key, |value| match value {
+            Value::Array(items) => items.iter().map(network).collect(),
+            other => Err(format!("is {}, not a list", kind_of(other))),
+        })
+    }
+
+    pub(crate) fn forwarded_header(&mut self, key: &'static str) -> Option<ForwardedHeader> {
+        self.text(key, |text| match text {
+            "x-forwarded-for" => Ok(ForwardedHeader::XForwardedFor),
+            "forwarded" => Ok(ForwardedHeader::Forwarded),
+            _ => Err("is none of the two headers".to_owned()),
+        })
+    }
+
+    pub(crate) fn log_level(&mut self, key: &'static str) -> Option<String> {
+        self.text(key, |text| {
+            let known = |level: &str| LEVELS.contains(&level);
+            let wrong = text.split(',').find(|part| match part.split_once('=') {
+                Some((module, level)) => module.trim().is_empty() || !known(level.trim()),
+                None => !known(part.trim()),
+            });
+            match wrong {
+                Some(part) => Err(format!("has no level in {part:?}")),
+                None => Ok(text.to_owned()),
+            }
+        })
+    }
+
+    pub(crate) fn log_format(&mut self, key: &'static str) -> Option<LogFormat> {
+        self.text(key, |text| match text {
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            "auto" => Ok(LogFormat::Auto),
+            _ => Err("is no log format".to_owned()),
+        })
+    }
+}
+
+fn origin_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("is not http or https".to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("has a user name or password in it".to_owned());
+    }
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err("has more than scheme, host and port".to_owned());
+    }
+    Ok(url)
+}
+
+fn network(item: &Value) -> Result<IpNet, String> {
+    let Value::String(text) = item else {
+        return Err(format!("has {} in it", kind_of(item)));
+    };
+    let single = text.parse::<IpAddr>().map(IpNet::from);
+    let network = single.or_else(|_| text.parse::<IpNet>());
+    let network = network.map_err(|_| format!("has {text:?} in it, which is no network"))?;
+    if network.prefix_len() == 0 {
+        return Err(format!("has {text:?} in it, so that anybody could pretend to be any address"));
+    }
+    Ok(network.trunc())
+}
+
+/// A value as it is shown in messages: a URL's password is not.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => match Url::parse(text) {
+            Ok(mut url) if url.password().is_some() => {
+                // Fails only for URLs that can have no password.
+                let _ = url.set_password(Some("redacted"));
+                format!("{:?}", url.as_str())
+            }
+            _ => value.to_string(),
+        },
+        _ => value.to_string(),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number with a fraction",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a section",
+    }
+}

@@ -1,0 +1,26 @@
+//! Rules across fields. What a single field may be is in the table of fields.
+
+use std::net::SocketAddr;
+
+use crate::read::Reader;
+use crate::settings::{Http, Ops};
+
+/// Checks what no field can tell alone; the field that is easier to change is the one named.
+pub(crate) fn across(http: &Http, ops: &Ops, reader: &mut Reader<'_>) {
+    if collide(http.listen, ops.listen) {
+        let wrong = format!("collides with http.listen = \"{}\"", http.listen);
+        let fix = "use another port for one of them".to_owned();
+        reader.refuse("ops.listen", wrong, fix);
+    }
+    if http.max_connections != 0 && http.stream_max > http.max_connections {
+        let wrong = format!("is above http.max_connections = {}", http.max_connections);
+        let fix = format!("use at most {}, or raise max_connections", http.max_connections);
+        reader.refuse("http.stream_max", wrong, fix);
+    }
+}
+
+/// Whether two listeners want the same port of the same address; free ports (0) never collide.
+fn collide(a: SocketAddr, b: SocketAddr) -> bool {
+    let same_ip = a.ip() == b.ip() || a.ip().is_unspecified() || b.ip().is_unspecified();
+    a.port() != 0 && a.port() == b.port() && same_ip
+}
