@@ -1,0 +1,114 @@
+//! What the steps need of the machine: looked for, installed through package managers where missing. Nothing else is
+//! fetched from anywhere.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::{command, output, run, succeeds};
+use crate::machine;
+
+/// A Debian package and the file that shows it is there.
+const PACKAGES: [(&str, &str); 2] = [
+    ("chromium", "/usr/bin/chromium"),
+    // Without it Korean is boxes on the screenshots.
+    ("fonts-noto-cjk", "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"),
+];
+
+/// The browser tests use what came with it: the test runner's reporters and `fetch`.
+const NODE_MAJOR_MIN: u32 = 20;
+
+/// Another apt may be running on a machine just started.
+const APT_LOCK_SECONDS: &str = "DPkg::Lock::Timeout=300";
+
+const BROWSER_TESTS: &str = "testing/browser";
+
+pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
+    nextest(root);
+    if browser {
+        debian_packages(root)?;
+        node(root)?;
+        node_packages(root)?;
+    }
+    Ok(())
+}
+
+pub(super) fn has_nextest(root: &Path) -> bool {
+    succeeds(&mut command(root, "cargo", &["nextest", "--version"]))
+}
+
+/// Tests can run without it, so failing to install it is not an error.
+fn nextest(root: &Path) {
+    if has_nextest(root) {
+        println!("cargo-nextest is there");
+        return;
+    }
+    println!("cargo-nextest is missing: building it once takes a few minutes");
+    if let Err(error) = run(&mut command(root, "cargo", &["install", "--locked", "cargo-nextest"]))
+    {
+        println!("{error:#}");
+    }
+}
+
+fn debian_packages(root: &Path) -> Result<()> {
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|(_, file)| !Path::new(file).exists())
+        .map(|(name, _)| *name)
+        .collect();
+    if missing.is_empty() {
+        println!("chromium and its fonts are there");
+        return Ok(());
+    }
+    let by_hand = format!("apt-get install {}", missing.join(" "));
+    apt(root, &["update", "--quiet=2"], &by_hand)?;
+    let mut arguments = vec!["install", "--yes", "--quiet=2", "--no-install-recommends"];
+    arguments.extend(missing);
+    apt(root, &arguments, &by_hand)
+}
+
+fn apt(root: &Path, arguments: &[&str], by_hand: &str) -> Result<()> {
+    let mut all = vec!["DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", APT_LOCK_SECONDS];
+    all.extend(arguments);
+    let Some(mut apt) = machine::as_root(root, "env", &all)? else {
+        bail!("installing needs root or sudo without a password; do it by hand: `{by_hand}`");
+    };
+    run(&mut apt).with_context(|| format!("do it by hand: `{by_hand}`"))
+}
+
+fn node(root: &Path) -> Result<()> {
+    let missing = || format!("the browser tests need Node.js {NODE_MAJOR_MIN} or newer with npm");
+    let version = output(&mut command(root, "node", &["--version"])).with_context(missing)?;
+    match major(&version) {
+        Some(major) if major >= NODE_MAJOR_MIN => Ok(()),
+        _ => bail!("{}; this is {}", missing(), version.trim()),
+    }
+}
+
+fn major(version: &str) -> Option<u32> {
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+/// npm writes a copy of the lock into what it installed: equal packages need no second installation.
+fn node_packages(root: &Path) -> Result<()> {
+    let folder = root.join(BROWSER_TESTS);
+    let modified = |file: &str| folder.join(file).metadata().and_then(|file| file.modified()).ok();
+    let (installed, locked) =
+        (modified("node_modules/.package-lock.json"), modified("package-lock.json"));
+    if installed.is_some() && installed >= locked {
+        println!("the browser tests' packages are there");
+        return Ok(());
+    }
+    run(&mut command(&folder, "npm", &["ci", "--no-audit", "--no-fund"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_s_major_version_is_read() {
+        assert_eq!(major("v20.20.2\n"), Some(20));
+        assert_eq!(major("20"), None);
+    }
+}
