@@ -15,7 +15,7 @@ const STEPS: usize = 400;
 struct Embedded {
     folder: tempfile::TempDir,
     clock: Arc<SetClock>,
-    store: Option<Arc<EmbeddedStore>>,
+    store: Arc<EmbeddedStore>,
 }
 
 fn open(folder: &Path, clock: &Arc<SetClock>) -> Arc<EmbeddedStore> {
@@ -25,13 +25,13 @@ fn open(folder: &Path, clock: &Arc<SetClock>) -> Arc<EmbeddedStore> {
 fn fresh() -> Box<dyn Harness> {
     let folder = tempfile::tempdir().expect("a folder");
     let clock = SetClock::at(START);
-    let store = Some(open(folder.path(), &clock));
+    let store = open(folder.path(), &clock);
     Box::new(Embedded { folder, clock, store })
 }
 
 impl Harness for Embedded {
     fn store(&self) -> Arc<dyn LineStore> {
-        self.store.clone().expect("it runs between restarts")
+        self.store.clone()
     }
 
     fn clock(&self) -> Arc<SetClock> {
@@ -40,9 +40,8 @@ impl Harness for Embedded {
 
     fn restart(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            // The lock of the folder goes with the last handle.
-            drop(self.store.take());
-            self.store = Some(open(self.folder.path(), &self.clock));
+            self.store.close();
+            self.store = open(self.folder.path(), &self.clock);
         })
     }
 }
@@ -61,12 +60,9 @@ fn histories_equal_the_core() {
     let runtime = runtime();
     #[expect(clippy::disallowed_methods, reason = "the seed of a test run is its one input")]
     let seed = std::env::var("JARI_SEED").ok();
-    let covered = oracle::check_histories(
-        "embedded",
-        (HISTORIES, STEPS),
-        seed,
-        &fresh,
-        &|history| runtime.block_on(history),
-    );
+    let covered =
+        oracle::check_histories("embedded", (HISTORIES, STEPS), seed, &fresh, &|history| {
+            runtime.block_on(history)
+        });
     assert!(covered.admitted > 500 && covered.restarts > 100, "{covered:?}");
 }
