@@ -1,1 +1,54 @@
-//! placeholder
+//! The HTTP server: router, handlers, gate, streams and pages.
+//!
+//! Start at `router.rs`: every address is there, each leads to one file under `handlers`. Handlers answer polls from
+//! the rooms' replicas (`room.rs`, `directory.rs`) and reach the store only through a room's batches. `serve.rs` is the
+//! listener, `admitter.rs` ticks the rooms. Which store and which database are behind the ports is not known here.
+
+pub mod admitter;
+mod answers;
+pub mod api_keys;
+mod call_log;
+mod client_address;
+mod cookies;
+mod directory;
+mod drain;
+mod event_frames;
+mod event_stream;
+mod gate;
+mod guard;
+mod handlers;
+mod identity;
+mod jitter;
+mod join_limit;
+mod json_body;
+pub mod metrics;
+pub mod ops;
+mod options;
+mod original_url;
+mod pages;
+mod place_view;
+mod places;
+mod problem_response;
+mod query;
+mod request;
+mod room;
+mod router;
+mod serve;
+mod state;
+mod store_calls;
+mod store_health;
+mod stream_keys;
+mod stream_slots;
+mod timed_io;
+mod turned_away;
+
+pub use directory::{RoomDirectory, RoomEntry};
+pub use drain::Drain;
+pub use options::{
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
+};
+pub use problem_response::Refusal;
+pub use room::{BatchError, Joined, Live, RoomRuntime};
+pub use router::{openapi, router};
+pub use serve::serve;
+pub use state::{AppParts, AppState, Shared, StartError};

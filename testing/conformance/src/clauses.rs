@@ -180,7 +180,6 @@ async fn survives(harness: &mut dyn Harness) {
     store.admit(&room, Mark::NONE).await.expect("ticked");
     store.change(&room, Mark::NONE, Change::Announce("안녕".into())).await.expect("changed");
     let before = store.dump(&room).await.expect("dumped");
-    drop(store);
     for _ in 0..2 {
         harness.restart().await;
         let after = harness.store().dump(&room).await.expect("dumped");
@@ -270,7 +269,6 @@ async fn downtime(harness: &mut dyn Harness) {
     store.join(&room, Mark::NONE, subjects(501..=1_000)).await.expect("joined");
     harness.clock().advance(Millis(1_000));
     store.admit(&room, Mark::NONE).await.expect("ticked");
-    drop(store);
     harness.restart().await;
     harness.clock().advance(Millis::from_mins(15));
     for _ in 0..90 {

@@ -1,0 +1,20 @@
+//! Bodies of the operator's API: definitions, live control, groups, keys, audit and statistics.
+
+mod control;
+mod group;
+mod key;
+mod patch;
+mod room;
+mod settings;
+mod stats;
+
+pub use control::{AnnounceRequest, Changed, CloseRequest, SoldOutRequest, SubjectsRequest};
+pub use group::{GroupBody, GroupList, GroupView};
+pub use key::{
+    ApiKeyCreated, ApiKeyList, ApiKeyScope, ApiKeyView, AuditEntryView, AuditPageView,
+    NewApiKeyBody,
+};
+pub use patch::merge;
+pub use room::{OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
+pub use settings::{AimdBody, NumberError, PacerBody, SettingsBody, rate_milli, rate_per_s};
+pub use stats::{RoomStats, StatsList};

@@ -1,0 +1,137 @@
+//! One line for each call: what was asked for and how it went. Never a token, cookie, key, query, body or subject.
+//!
+//! What a client wrote is not logged at all, but for its method where that is a known one: the route is the template,
+//! the room only one that exists, the actor the public id of a key that was accepted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::AUTHORIZATION;
+use http::{HeaderName, HeaderValue, StatusCode};
+use jari_api::Code;
+use jari_units::RoomId;
+use tokio::time::Instant;
+
+use crate::metrics::method_label;
+use crate::state::AppState;
+
+/// The answer's own number, so that a person can name a call to an operator.
+const CALL_HEADER: HeaderName = HeaderName::from_static("jari-call");
+/// What is logged where no route took the call: the path is the client's own text.
+const UNMATCHED: &str = "unmatched";
+
+/// Numbers calls and logs them.
+#[derive(Clone, Debug)]
+pub(crate) struct CallLog {
+    state: AppState,
+    next: Arc<AtomicU64>,
+}
+
+impl CallLog {
+    #[must_use]
+    pub(crate) fn new(state: AppState) -> Self {
+        // Numbers of two runs or nodes do not meet by chance, and tell nobody how many calls there were.
+        let mut first = [0; 8];
+        state.entropy.fill(&mut first);
+        CallLog { state, next: Arc::new(AtomicU64::new(u64::from_le_bytes(first))) }
+    }
+}
+
+/// The middleware: measures, counts and logs one call.
+pub(crate) async fn log_call(
+    State(log): State<CallLog>,
+    params: Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let call = format!("{:016x}", log.next.fetch_add(1, Ordering::Relaxed));
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str);
+    let method = request.method().clone();
+    let key_id = log.state.api_keys.named_by(request.headers().get(AUTHORIZATION));
+    let room = params.ok().and_then(|params| known_room(&log.state, &params));
+    let in_flight = log.state.metrics.call_started(route);
+    let mut response = next.run(request).await;
+    drop(in_flight);
+
+    let took = started.elapsed();
+    let status = response.status().as_u16();
+    log.state.metrics.call_ended(&method, route, status, took);
+    let code = response.extensions().get::<Code>().map(|code| code.as_str());
+    if let Some(code) = code {
+        log.state.metrics.refused(code);
+    }
+    // Who only names a key is not yet the one it belongs to.
+    let key_id = key_id.filter(|_| response.status() != StatusCode::UNAUTHORIZED);
+    let actor = key_id.map_or_else(|| "visitor".to_owned(), |id| format!("key:{id}"));
+    let method = method_label(&method);
+    Line { call: &call, method, route, room, status, code, actor: &actor, took }.write();
+    if let Ok(value) = HeaderValue::from_str(&call) {
+        response.headers_mut().insert(CALL_HEADER, value);
+    }
+    response
+}
+
+/// The room in the path where it exists: any other text there is the client's own.
+fn known_room(state: &AppState, params: &RawPathParams) -> Option<RoomId> {
+    let (_, room) = params.iter().find(|(name, _)| *name == "room")?;
+    let room: RoomId = room.parse().ok()?;
+    state.rooms.get(&room).map(|_| room)
+}
+
+struct Line<'a> {
+    call: &'a str,
+    method: &'static str,
+    route: &'a str,
+    room: Option<RoomId>,
+    status: u16,
+    code: Option<&'static str>,
+    actor: &'a str,
+    took: Duration,
+}
+
+impl Line<'_> {
+    fn write(&self) {
+        let Line { call, method, route, status, actor, .. } = self;
+        let room = self.room.as_ref().map_or("", RoomId::as_str);
+        let code = self.code.unwrap_or("");
+        let duration_ms = self.took.as_secs_f64() * 1_000.0;
+        tracing::info!(
+            target: "jari::call",
+            call, method, route, room, status, code, actor, duration_ms,
+            "{method} {route} {status} {duration_ms:.1} ms"
+        );
+    }
+}
+
+/// An event stream from its first byte to its last: logged at both ends, counted in between.
+#[derive(Debug)]
+pub(crate) struct StreamLog {
+    room: RoomId,
+    started: Instant,
+    _open: crate::metrics::Counted,
+}
+
+impl StreamLog {
+    #[must_use]
+    pub(crate) fn begin(state: &AppState, room: &RoomId) -> Self {
+        tracing::info!(target: "jari::call", %room, "stream of {room} began");
+        StreamLog {
+            room: room.clone(),
+            started: Instant::now(),
+            _open: state.metrics.stream_opened(),
+        }
+    }
+}
+
+impl Drop for StreamLog {
+    fn drop(&mut self) {
+        let (room, lasted_ms) = (&self.room, self.started.elapsed().as_millis() as u64);
+        tracing::info!(target: "jari::call", %room, lasted_ms, "stream of {room} ended after {lasted_ms} ms");
+    }
+}

@@ -1,0 +1,257 @@
+//! The rooms of this installation: definitions from control in memory, and one replica per room, read at its first use.
+//! Writes no definition: operators' handlers do, then tell here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jari_line::{Change, GroupSettings, Settings};
+use jari_ports::{Control, LimitGroup, RoomDefinition, StoreError};
+use jari_units::{GroupId, Mark, RoomId};
+use tokio::sync::{Mutex, OnceCell};
+use tokio_util::sync::CancellationToken;
+
+use crate::jitter::Jitter;
+use crate::room::RoomRuntime;
+use crate::state::StartError;
+use crate::store_calls::StoreCalls;
+
+type Rooms = HashMap<RoomId, Arc<RoomEntry>>;
+
+#[derive(Debug)]
+pub struct RoomDirectory {
+    calls: Arc<StoreCalls>,
+    jitter: Arc<Jitter>,
+    /// Read by every request, so without a lock.
+    rooms: ArcSwap<Rooms>,
+    /// Changes come one after the other; holds the groups' limits.
+    groups: Mutex<HashMap<GroupId, GroupSettings>>,
+}
+
+/// A room that is defined here.
+#[derive(Debug)]
+pub struct RoomEntry {
+    calls: Arc<StoreCalls>,
+    jitter: Arc<Jitter>,
+    definition: ArcSwap<RoomDefinition>,
+    runtime: OnceCell<Arc<RoomRuntime>>,
+    /// Cancelled when the room is deleted.
+    stop: CancellationToken,
+}
+
+impl RoomEntry {
+    #[must_use]
+    pub fn definition(&self) -> Arc<RoomDefinition> {
+        self.definition.load_full()
+    }
+
+    /// The room at work here. The first caller reads it from the store, all others wait for that.
+    ///
+    /// # Errors
+    /// Where the store does not answer; the next caller tries again.
+    pub async fn runtime(&self) -> Result<Arc<RoomRuntime>, StoreError> {
+        if self.is_deleted() {
+            // Loading would make the room anew in the store.
+            return Err(StoreError::UnknownRoom(self.definition().id.clone()));
+        }
+        let load = || {
+            let definition = self.definition();
+            let (calls, jitter) = (self.calls.clone(), self.jitter.clone());
+            let settings = wanted(&definition);
+            RoomRuntime::load(definition.id.clone(), settings, calls, jitter, self.stop.clone())
+        };
+        self.runtime.get_or_try_init(load).await.cloned()
+    }
+
+    /// The room at work, if anybody used it yet.
+    #[must_use]
+    pub fn loaded(&self) -> Option<&Arc<RoomRuntime>> {
+        self.runtime.get()
+    }
+
+    /// Waits until the room is deleted.
+    pub async fn deleted(&self) {
+        self.stop.cancelled().await;
+    }
+
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+}
+
+/// The settings a definition asks the store for: whether a room is grouped follows from its group.
+fn wanted(definition: &RoomDefinition) -> Settings {
+    Settings { grouped: definition.group.is_some(), ..definition.settings.clone() }
+}
+
+impl RoomDirectory {
+    /// Reads all definitions and makes the store agree with them: makes missing rooms, pushes changed settings, sets
+    /// groups.
+    ///
+    /// # Errors
+    /// Where control or the store does not answer.
+    pub async fn start(
+        calls: Arc<StoreCalls>,
+        jitter: Arc<Jitter>,
+        control: &dyn Control,
+    ) -> Result<Self, StartError> {
+        let directory =
+            RoomDirectory { calls, jitter, rooms: ArcSwap::default(), groups: Mutex::default() };
+        for group in control.groups().await? {
+            directory.groups.lock().await.insert(group.id, group.settings);
+        }
+        for definition in control.rooms().await? {
+            directory.settle(&definition).await?;
+            directory.insert(definition);
+        }
+        let groups: Vec<_> = directory.groups.lock().await.clone().into_iter().collect();
+        for (id, settings) in groups {
+            directory.push_group(&id, settings).await?;
+        }
+        Ok(directory)
+    }
+
+    #[must_use]
+    pub fn get(&self, id: &RoomId) -> Option<Arc<RoomEntry>> {
+        self.rooms.load().get(id).cloned()
+    }
+
+    /// All rooms, in order of id.
+    #[must_use]
+    pub fn list(&self) -> Vec<Arc<RoomEntry>> {
+        let mut rooms: Vec<_> = self.rooms.load().values().cloned().collect();
+        rooms.sort_by(|a, b| a.definition.load().id.cmp(&b.definition.load().id));
+        rooms
+    }
+
+    /// Takes in a definition that control has stored, and makes the store agree with it. Idempotent: repeat it where it
+    /// failed.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn upsert(&self, definition: RoomDefinition) -> Result<(), StoreError> {
+        let groups = self.groups.lock().await;
+        let before = self.get(&definition.id).and_then(|entry| entry.definition().group.clone());
+        let after = definition.group.clone();
+        // A room that joins a group is bound first, then counted; one that leaves is let go of first, then unbound.
+        if after.is_some() {
+            self.settle(&definition).await?;
+        }
+        self.insert(definition.clone());
+        for group in [&before, &after].into_iter().flatten() {
+            if let Some(settings) = groups.get(group).filter(|_| before != after) {
+                self.push_group(group, *settings).await?;
+            }
+        }
+        if after.is_none() {
+            self.settle(&definition).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets a room that control has deleted, here and in the store. Idempotent.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn remove(&self, id: &RoomId) -> Result<(), StoreError> {
+        let groups = self.groups.lock().await;
+        let entry = self.get(id);
+        self.edit(|rooms| _ = rooms.remove(id));
+        if let Some(entry) = entry {
+            entry.stop.cancel();
+            let group = entry.definition().group.clone();
+            if let Some((group, settings)) =
+                group.and_then(|id| Some((id.clone(), groups.get(&id)?)))
+            {
+                self.push_group(&group, *settings).await?;
+            }
+        }
+        self.calls.run("delete", self.calls.store.delete(id)).await?;
+        Ok(())
+    }
+
+    /// Takes in a limit group that control has stored.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn upsert_group(&self, group: LimitGroup) -> Result<(), StoreError> {
+        let mut groups = self.groups.lock().await;
+        groups.insert(group.id.clone(), group.settings);
+        self.push_group(&group.id, group.settings).await
+    }
+
+    /// Forgets a limit group that control has deleted; no room names it any more.
+    pub async fn remove_group(&self, id: &GroupId) {
+        self.groups.lock().await.remove(id);
+    }
+
+    /// Sends everything gathered in memory to the store: before the process ends.
+    pub async fn flush(&self) {
+        for entry in self.list() {
+            if let Some(runtime) = entry.loaded() {
+                let sent = runtime.flush_presence().await.and(runtime.flush_uses().await);
+                if let Err(error) = sent {
+                    let room = runtime.id();
+                    tracing::warn!(%room, %error, "room {room} ends with unsent marks: {error}");
+                }
+            }
+        }
+    }
+
+    /// Makes the store's room agree with its definition.
+    async fn settle(&self, definition: &RoomDefinition) -> Result<(), StoreError> {
+        let (calls, id) = (&self.calls, &definition.id);
+        let settings = wanted(definition);
+        let created = calls.run("create", calls.store.create(id, settings.clone())).await?.outcome;
+        let loaded = self.get(id).and_then(|entry| entry.loaded().cloned());
+        if let Some(runtime) = &loaded {
+            runtime.set_settings(settings.clone());
+        }
+        if created {
+            return Ok(());
+        }
+        let change = Change::Settings(Box::new(settings));
+        match loaded {
+            Some(runtime) => _ = runtime.change(change).await?,
+            None => {
+                _ = calls.run("change", calls.store.change(id, Mark::NONE, change)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn push_group(&self, id: &GroupId, settings: GroupSettings) -> Result<(), StoreError> {
+        let members = self.list().into_iter().map(|entry| entry.definition());
+        let rooms = members
+            .filter(|definition| definition.group.as_ref() == Some(id))
+            .map(|definition| definition.id.clone())
+            .collect();
+        self.calls.run("set_group", self.calls.store.set_group(id, settings, rooms)).await
+    }
+
+    fn insert(&self, definition: RoomDefinition) {
+        let id = definition.id.clone();
+        if let Some(entry) = self.get(&id) {
+            entry.definition.store(Arc::new(definition));
+            return;
+        }
+        let entry = Arc::new(RoomEntry {
+            calls: self.calls.clone(),
+            jitter: self.jitter.clone(),
+            definition: ArcSwap::from_pointee(definition),
+            runtime: OnceCell::new(),
+            stop: CancellationToken::new(),
+        });
+        self.edit(|rooms| _ = rooms.insert(id.clone(), entry.clone()));
+    }
+
+    /// Replaces the map by an edited copy: rooms come and go by hand, requests by the thousand.
+    fn edit(&self, change: impl Fn(&mut Rooms)) {
+        self.rooms.rcu(|rooms| {
+            let mut rooms = Rooms::clone(rooms);
+            change(&mut rooms);
+            rooms
+        });
+    }
+}

@@ -1,0 +1,207 @@
+//! The gate's decision: who passes, who is sent to the line. Knows no route; the reverse proxy will ask the same.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue};
+use jari_api::Code;
+use jari_line::{PassGrant, PassOutcome};
+use jari_pass::PassToken;
+use jari_ports::{OnStoreFailure, RoomDefinition, StoreError};
+use jari_units::limits::TICK;
+use jari_units::{Millis, PassId, Timestamp};
+use tokio::time::timeout;
+
+use crate::cookies::CookieKind;
+use crate::directory::RoomEntry;
+use crate::identity;
+use crate::place_view::{acknowledged_end, sign_pass};
+use crate::problem_response::Refusal;
+use crate::room::{BatchError, RoomRuntime};
+use crate::state::AppState;
+
+/// The `reason` of a pass that was good and is no more.
+pub(crate) const ENDED: &str = "ended";
+
+/// A room may open its gate to all only after the store has refused everything for this long: never for one slow call.
+const FAIL_OPEN_AFTER: Duration = Duration::from_secs(5);
+/// A request waits so long for its pass's end to slide; then it passes with the end it had.
+const SLIDE_WAIT: Duration = Duration::from_millis(500);
+/// A renewed cookie is sent only where it moves the end by at least this.
+const RENEWAL_MIN: Millis = Millis::from_secs(5);
+/// How soon someone without a pass may ask again.
+const POLL_AFTER: Millis = Millis(2_000);
+
+/// What the gate decided.
+#[derive(Debug)]
+pub(crate) enum Passage {
+    Admitted {
+        pass: PassId,
+        /// The end that the store has acknowledged.
+        expires_at: Timestamp,
+        /// The pass cookie with its new end.
+        renewed: Option<HeaderValue>,
+    },
+    /// The store is down and the room's policy is to let everybody pass.
+    Unchecked,
+    Refused {
+        reason: &'static str,
+        poll_after: Millis,
+    },
+}
+
+/// A live pass, as the replica or the store just said.
+struct Live {
+    grant: PassGrant,
+    expires_at: Timestamp,
+}
+
+/// Decides whether a request passes.
+///
+/// # Errors
+/// 503 `store_unavailable` where the room lets nobody pass while the store is down.
+pub(crate) async fn check(
+    state: &AppState,
+    entry: &RoomEntry,
+    headers: &HeaderMap,
+) -> Result<Passage, Refusal> {
+    let room = entry.definition();
+    if let Some(passage) = on_store_failure(state, &room)? {
+        return Ok(passage);
+    }
+    let token = match identity::pass(state, &room.id, headers) {
+        Ok(token) => token,
+        Err(reason) => return Ok(refused(reason)),
+    };
+    let runtime = match entry.runtime().await {
+        Ok(runtime) => runtime,
+        // This node never saw the room: only the token's word is left.
+        Err(StoreError::Unavailable(_)) => return without_store(state, &room, &token),
+        Err(error) => return Err(error.into()),
+    };
+    match use_pass(state, &runtime, &token).await {
+        Ok(Some(live)) => {
+            let renewed = renew(state, &room, &token, &live);
+            let (pass, expires_at) = (token.pass, live.expires_at);
+            Ok(Passage::Admitted { pass, expires_at, renewed })
+        }
+        Ok(None) => Ok(refused(ENDED)),
+        Err(BatchError::Store(StoreError::Unavailable(_))) => without_store(state, &room, &token),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn refused(reason: &'static str) -> Passage {
+    Passage::Refused { reason, poll_after: POLL_AFTER }
+}
+
+/// The room's policy, where the store is known to be down.
+fn on_store_failure(state: &AppState, room: &RoomDefinition) -> Result<Option<Passage>, Refusal> {
+    let down_for = state.store_health.down_for();
+    match (room.on_store_failure, down_for) {
+        (OnStoreFailure::Refuse, Some(_)) => Err(Refusal::new(Code::StoreUnavailable)),
+        (OnStoreFailure::Pass, Some(down_for)) if down_for >= FAIL_OPEN_AFTER => {
+            state.metrics.passed_unchecked(room.id.as_str());
+            Ok(Some(Passage::Unchecked))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Without the store and without a replica that knows the pass: its own end decides.
+fn without_store(
+    state: &AppState,
+    room: &RoomDefinition,
+    token: &PassToken,
+) -> Result<Passage, Refusal> {
+    if room.on_store_failure == OnStoreFailure::Refuse {
+        return Err(Refusal::new(Code::StoreUnavailable));
+    }
+    if token.expires_at <= state.clock.now() {
+        return Ok(refused("expired"));
+    }
+    Ok(Passage::Admitted { pass: token.pass, expires_at: token.expires_at, renewed: None })
+}
+
+/// Uses the pass. `None`: it has ended.
+async fn use_pass(
+    state: &AppState,
+    runtime: &RoomRuntime,
+    token: &PassToken,
+) -> Result<Option<Live>, BatchError> {
+    let id = token.pass;
+    let now = state.clock.now();
+    let ttl = runtime.read(|live| live.ledger().settings().pass_ttl);
+    let Some(live) = known(runtime, id, now) else {
+        // Ended, or newer than this replica: the store knows.
+        return claim(state, runtime, id).await;
+    };
+    if !runtime.is_following() && token.expires_at <= now {
+        // Nobody has confirmed this pass lately, and its own end has come.
+        return claim(state, runtime, id).await;
+    }
+    if !live.grant.claimed {
+        return match claim(state, runtime, id).await {
+            // The claim clock stands still while the store is away: its owner has come in time.
+            Err(BatchError::Store(StoreError::Unavailable(_))) => {
+                runtime.note_use(id);
+                Ok(Some(live))
+            }
+            other => other,
+        };
+    }
+    if live.grant.remaining.0 > ttl.0 / 2 {
+        runtime.note_use(id);
+        return Ok(Some(live));
+    }
+    // So near its end the slide is not left to the next flush: a browser would drop the cookie in between.
+    match timeout(SLIDE_WAIT, runtime.touch(id)).await {
+        Ok(Ok(PassOutcome::Live(grant))) => Ok(Some(acknowledged(state, runtime, grant))),
+        Ok(Ok(PassOutcome::Ended)) => Ok(None),
+        Ok(Err(_)) | Err(_) => {
+            runtime.note_use(id);
+            Ok(Some(live))
+        }
+    }
+}
+
+/// The pass as the replica knows it.
+fn known(runtime: &RoomRuntime, id: PassId, now: Timestamp) -> Option<Live> {
+    runtime.read(|live| {
+        let ledger = live.ledger();
+        ledger.pass(id)?;
+        let grant = ledger.grant_of(id.seq)?;
+        Some(Live { grant, expires_at: acknowledged_end(live, grant.remaining, now) })
+    })
+}
+
+async fn claim(
+    state: &AppState,
+    runtime: &RoomRuntime,
+    id: PassId,
+) -> Result<Option<Live>, BatchError> {
+    match runtime.claim(id).await? {
+        PassOutcome::Live(grant) => Ok(Some(acknowledged(state, runtime, grant))),
+        PassOutcome::Ended => Ok(None),
+    }
+}
+
+fn acknowledged(state: &AppState, runtime: &RoomRuntime, grant: PassGrant) -> Live {
+    let now = state.clock.now();
+    let expires_at = runtime.read(|live| acknowledged_end(live, grant.remaining, now));
+    Live { grant, expires_at }
+}
+
+fn renew(
+    state: &AppState,
+    room: &RoomDefinition,
+    token: &PassToken,
+    live: &Live,
+) -> Option<HeaderValue> {
+    if live.expires_at.since(token.expires_at) < RENEWAL_MIN {
+        return None;
+    }
+    let text = sign_pass(state, room, token.subject, live.grant, live.expires_at);
+    // The store's word is up to a tick old.
+    let max_age = live.grant.remaining.saturating_sub(TICK);
+    Some(CookieKind::Pass(&room.id).set(&text, max_age, state.options.secure()))
+}

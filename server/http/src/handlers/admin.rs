@@ -1,0 +1,10 @@
+//! The operators' API under `/v1/admin`. Each handler checks the key, calls one thing and maps the answer.
+
+pub(crate) mod audit;
+pub(crate) mod caller;
+pub(crate) mod control;
+pub(crate) mod groups;
+pub(crate) mod keys;
+pub(crate) mod rooms;
+pub(crate) mod stats;
+mod trail;

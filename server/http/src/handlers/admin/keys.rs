@@ -1,0 +1,86 @@
+//! API keys: list, make, revoke. The key itself is in one answer only.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use jari_api::admin::{ApiKeyCreated, ApiKeyList, NewApiKeyBody};
+use jari_api::{Code, Problem};
+use jari_ports::{ControlError, NewApiKey};
+use jari_units::TenantId;
+use serde_json::json as value;
+
+use super::caller::Admin;
+use super::rooms::invalid;
+use super::trail::{Step, note};
+use crate::answers::{json, no_content};
+use crate::api_keys::FreshKey;
+use crate::json_body::JsonBody;
+use crate::problem_response::Refusal;
+use crate::state::AppState;
+
+/// Bytes of a key's name: a line in a table.
+const NAME_MAX_BYTES: usize = 100;
+
+/// All API keys, revoked ones too. The keys themselves are not known any more.
+#[utoipa::path(get, path = "/v1/admin/keys", tag = "admin", security(("api_key" = [])),
+    responses((status = 200, body = ApiKeyList)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    _admin: Admin,
+) -> Result<Response, Refusal> {
+    state.api_keys.note_uses().await?;
+    let keys = state.control.api_keys().await?;
+    let keys = keys.iter().map(Into::into).collect();
+    Ok(json(StatusCode::OK, &ApiKeyList { keys }))
+}
+
+/// Makes an API key. This answer is the only place where it is ever shown.
+#[utoipa::path(post, path = "/v1/admin/keys", tag = "admin", security(("api_key" = [])), request_body = NewApiKeyBody,
+    responses((status = 201, body = ApiKeyCreated), (status = 422, body = Problem)))]
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    JsonBody(body): JsonBody<NewApiKeyBody>,
+) -> Result<Response, Refusal> {
+    if body.name.trim().is_empty() || body.name.len() > NAME_MAX_BYTES {
+        return Err(invalid("name", format!("has 1 to {NAME_MAX_BYTES} bytes")));
+    }
+    let tenant: TenantId = match &body.tenant {
+        Some(tenant) => tenant
+            .parse()
+            .map_err(|error: jari_units::IdError| invalid("tenant", error.to_string()))?,
+        None => caller.tenant.clone(),
+    };
+    let fresh = FreshKey::make(&*state.entropy);
+    let told = value!({"name": body.name, "scope": body.scope, "tenant": tenant});
+    let (id, hash) = (fresh.id.clone(), fresh.hash);
+    let key = NewApiKey { id, tenant, scope: body.scope.into(), name: body.name, hash };
+    state.control.add_api_key(key, state.clock.now()).await?;
+    state.api_keys.reload().await?;
+    let target = format!("key:{}", fresh.id);
+    note(&state, &caller, "key.create", target, Step::made(told)).await?;
+    let created = ApiKeyCreated { id: fresh.id, key: fresh.text };
+    Ok(json(StatusCode::CREATED, &created))
+}
+
+/// Revokes a key: it is refused from now on. Idempotent.
+#[utoipa::path(delete, path = "/v1/admin/keys/{id}", tag = "admin", security(("api_key" = [])),
+    params(("id" = String, Path)),
+    responses((status = 204), (status = 404, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn revoke(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    if id == caller.key_id {
+        return Err(invalid("id", "is the calling key's own; revoke it with another one"));
+    }
+    match state.control.revoke_api_key(&id, state.clock.now()).await {
+        Err(ControlError::NotFound(_)) => return Err(Refusal::new(Code::UnknownKey)),
+        revoked => revoked?,
+    }
+    state.api_keys.reload().await?;
+    let step = Step::made(value!({"revoked": true}));
+    note(&state, &caller, "key.revoke", format!("key:{id}"), step).await?;
+    Ok(no_content())
+}

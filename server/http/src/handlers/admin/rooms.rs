@@ -1,0 +1,269 @@
+//! Rooms' definitions: list, make, read, change, delete. Control first, then the store; live control is `control`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge};
+use jari_api::{Code, Problem};
+use jari_ports::{ControlError, RoomDefinition};
+use jari_units::{GroupId, RoomId, TenantId};
+use serde_json::Value;
+
+use super::caller::Admin;
+use super::trail::{Step, note};
+use crate::answers::{json, no_content};
+use crate::api_keys::Caller;
+use crate::json_body::JsonBody;
+use crate::problem_response::Refusal;
+use crate::request::RoomName;
+use crate::state::AppState;
+
+/// Bytes of a title in one language: one line on a phone, in any script.
+const TITLE_MAX_BYTES: usize = 200;
+/// Bytes of a target: what browsers and proxies take for sure.
+const TARGET_URL_MAX_BYTES: usize = 2_000;
+
+/// All rooms.
+#[utoipa::path(get, path = "/v1/admin/rooms", tag = "admin", security(("api_key" = [])),
+    responses((status = 200, body = RoomList), (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub(crate) async fn list(State(state): State<AppState>, _admin: Admin) -> Response {
+    let rooms = state.rooms.list();
+    let rooms = rooms.iter().map(|entry| (&*entry.definition()).into()).collect();
+    json(StatusCode::OK, &RoomList { rooms })
+}
+
+/// Makes a room.
+#[utoipa::path(post, path = "/v1/admin/rooms", tag = "admin", security(("api_key" = [])), request_body = RoomBody,
+    responses((status = 201, body = RoomDefinitionView), (status = 409, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    JsonBody(body): JsonBody<RoomBody>,
+) -> Result<Response, Refusal> {
+    let mut room = definition(&state, &caller, &body).await?;
+    room.created_at = state.clock.now();
+    room.version = match state.control.put_room(room.clone()).await {
+        Err(ControlError::Conflict(_)) => {
+            let detail = format!("there is a room {:?} already", body.room);
+            return Err(Refusal::new(Code::AlreadyExists).detail(detail));
+        }
+        stored => stored?,
+    };
+    let view = RoomDefinitionView::from(&room);
+    let target = format!("room:{}", room.id);
+    note(&state, &caller, "room.create", target, Step::made(&view)).await?;
+    state.rooms.upsert(room).await?;
+    Ok(versioned(StatusCode::CREATED, &view))
+}
+
+/// One room.
+#[utoipa::path(get, path = "/v1/admin/rooms/{room}", tag = "admin", security(("api_key" = [])),
+    params(("room" = String, Path)),
+    responses((status = 200, body = RoomDefinitionView), (status = 404, body = Problem)))]
+pub(crate) async fn read(
+    State(state): State<AppState>,
+    _admin: Admin,
+    RoomName(room): RoomName,
+) -> Result<Response, Refusal> {
+    let view = RoomDefinitionView::from(&*state.room_entry(&room)?.definition());
+    Ok(versioned(StatusCode::OK, &view))
+}
+
+/// Changes what the body names; `null` takes a field back to its default. `If-Match` names the version it is meant for.
+#[utoipa::path(patch, path = "/v1/admin/rooms/{room}", tag = "admin", security(("api_key" = [])),
+    params(("room" = String, Path), ("If-Match" = Option<String>, Header)), request_body = RoomBody,
+    responses((status = 200, body = RoomDefinitionView), (status = 404, body = Problem), (status = 409, body = Problem),
+        (status = 412, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn change(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    RoomName(room): RoomName,
+    headers: HeaderMap,
+    JsonBody(patch): JsonBody<Value>,
+) -> Result<Response, Refusal> {
+    let old = state.room_entry(&room)?.definition();
+    match_version(&headers, old.version)?;
+    let mut room = patched(&state, &caller, &old, patch).await?;
+    room.version = state.control.put_room(room.clone()).await?;
+    let (before, view) = (RoomDefinitionView::from(&*old), RoomDefinitionView::from(&room));
+    let target = format!("room:{}", room.id);
+    note(&state, &caller, "room.change", target, Step::changed(&before, &view)).await?;
+    state.rooms.upsert(room).await?;
+    Ok(versioned(StatusCode::OK, &view))
+}
+
+/// Deletes a room with all its places and passes.
+#[utoipa::path(delete, path = "/v1/admin/rooms/{room}", tag = "admin", security(("api_key" = [])),
+    params(("room" = String, Path)), responses((status = 204), (status = 404, body = Problem)))]
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    RoomName(room): RoomName,
+) -> Result<Response, Refusal> {
+    let old = state.room_entry(&room)?.definition();
+    state.control.delete_room(&old.id).await?;
+    let before = RoomDefinitionView::from(&*old);
+    note(&state, &caller, "room.delete", format!("room:{}", old.id), Step::gone(&before)).await?;
+    state.rooms.remove(&old.id).await?;
+    Ok(no_content())
+}
+
+fn versioned(status: StatusCode, view: &RoomDefinitionView) -> Response {
+    let mut response = json(status, view);
+    let etag = HeaderValue::try_from(format!("\"{}\"", view.version));
+    response.headers_mut().insert(ETAG, etag.expect("digits in quotes"));
+    response
+}
+
+/// Refuses where the caller names another version.
+pub(super) fn match_version(headers: &HeaderMap, version: u64) -> Result<(), Refusal> {
+    let Some(wanted) = headers.get(IF_MATCH) else { return Ok(()) };
+    let wanted = wanted.to_str().unwrap_or_default().trim_matches('"');
+    if wanted == "*" || wanted == version.to_string() {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::PreconditionFailed).with("version", version))
+}
+
+async fn patched(
+    state: &AppState,
+    caller: &Caller,
+    old: &Arc<RoomDefinition>,
+    patch: Value,
+) -> Result<RoomDefinition, Refusal> {
+    if !patch.is_object() {
+        return Err(Refusal::new(Code::MalformedBody).detail("a patch is a JSON object"));
+    }
+    let mut body = serde_json::to_value(RoomBody::from(&**old)).expect("a room is plain JSON");
+    merge(&mut body, patch);
+    let body: RoomBody = serde_json::from_value(body)
+        .map_err(|error| Refusal::new(Code::MalformedBody).detail(error.to_string()))?;
+    let room = definition(state, caller, &body).await?;
+    for (field, changed) in [
+        ("room", room.id != old.id),
+        ("tenant", room.tenant != old.tenant),
+        ("identity", room.identity != old.identity),
+    ] {
+        if changed {
+            return Err(invalid(field, "never changes; make another room"));
+        }
+    }
+    Ok(RoomDefinition { version: old.version, created_at: old.created_at, ..room })
+}
+
+pub(super) fn invalid(field: &str, problem: impl Into<String>) -> Refusal {
+    Refusal::new(Code::InvalidField).with("field", field).with("problem", problem.into())
+}
+
+/// Checks everything that a definition can be wrong in.
+async fn definition(
+    state: &AppState,
+    caller: &Caller,
+    body: &RoomBody,
+) -> Result<RoomDefinition, Refusal> {
+    let id: RoomId = body.room.parse().map_err(|error| bad_id("room", error))?;
+    let tenant = match &body.tenant {
+        Some(tenant) => tenant.parse::<TenantId>().map_err(|error| bad_id("tenant", error))?,
+        None => caller.tenant.clone(),
+    };
+    let group = body.group.as_deref().map(str::parse::<GroupId>).transpose();
+    let group = group.map_err(|error| bad_id("group", error))?;
+    if let Some(group) = &group {
+        let groups = state.control.groups().await?;
+        if groups.iter().all(|known| known.id != *group) {
+            return Err(invalid("group", format!("there is no limit group {group}")));
+        }
+    }
+    for (field, title) in [("title.ko", &body.title.ko), ("title.en", &body.title.en)] {
+        if title.len() > TITLE_MAX_BYTES {
+            return Err(invalid(field, format!("is longer than {TITLE_MAX_BYTES} bytes")));
+        }
+    }
+    if body.title.ko.trim().is_empty() && body.title.en.trim().is_empty() {
+        return Err(invalid("title", "needs a text in at least one language"));
+    }
+    check_target(&body.target_url).map_err(|problem| invalid("target_url", problem))?;
+    let settings = body.settings.to_settings(group.is_some()).map_err(|error| {
+        let refusal = Refusal::new(Code::InvalidSettings).with("field", "rate_per_s");
+        refusal.with("problem", error.to_string())
+    })?;
+    settings.check().map_err(|error| {
+        let refusal = Refusal::new(Code::InvalidSettings).with("field", error.field);
+        refusal.with("problem", error.problem)
+    })?;
+    Ok(RoomDefinition {
+        id,
+        tenant,
+        group,
+        identity: body.identity.into(),
+        title_ko: body.title.ko.clone(),
+        title_en: body.title.en.clone(),
+        target_url: body.target_url.clone(),
+        on_store_failure: body.on_store_failure.into(),
+        settings,
+        version: 0,
+        created_at: jari_units::Timestamp(0),
+    })
+}
+
+fn bad_id(field: &str, error: jari_units::IdError) -> Refusal {
+    invalid(field, error.to_string())
+}
+
+/// An absolute http(s) URL, or a path on this origin; never a script, and never another site dressed up as a path.
+fn check_target(target: &str) -> Result<(), &'static str> {
+    if target.len() > TARGET_URL_MAX_BYTES {
+        return Err("is longer than 2000 bytes");
+    }
+    if target.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\' || byte == b' ') {
+        return Err("has a space, a backslash or a control character in it");
+    }
+    if target.starts_with('/') {
+        return if target.starts_with("//") { Err("is no path: it names a host") } else { Ok(()) };
+    }
+    match url::Url::parse(target) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(()),
+        _ => Err("is neither an http(s) URL nor a path that begins with '/'"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_http_urls_or_paths_of_this_origin() {
+        for (target, good) in [
+            ("/", true),
+            ("/sale?day=1", true),
+            ("https://shop.example/sale", true),
+            ("http://127.0.0.1:3000", true),
+            ("", false),
+            ("shop.example", false),
+            ("//shop.example", false),
+            ("/\\shop.example", false),
+            ("javascript:alert(1)", false),
+            ("data:text/html,x", false),
+            ("https://", false),
+            ("/a\nb", false),
+        ] {
+            assert_eq!(check_target(target).is_ok(), good, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn if_match_takes_quotes_or_none_and_a_star() {
+        let headers = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_MATCH, HeaderValue::from_str(value).expect("visible text"));
+            headers
+        };
+        for (value, good) in [("\"3\"", true), ("3", true), ("*", true), ("\"2\"", false)] {
+            assert_eq!(match_version(&headers(value), 3).is_ok(), good, "{value}");
+        }
+        assert!(match_version(&HeaderMap::new(), 3).is_ok());
+    }
+}

@@ -1,0 +1,60 @@
+//! `GET /v1/gate/{room}`: whether a request may pass to what the room protects (forward auth).
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue};
+use jari_api::{Code, Problem, Utc};
+
+use crate::answers::{no_content, with_cookies};
+use crate::cookies::CookieKind;
+use crate::gate::{self, Passage};
+use crate::original_url::room_url;
+use crate::problem_response::Refusal;
+use crate::request::RoomName;
+use crate::state::AppState;
+
+/// 204 with a good pass; the first use claims it. Else 428 with the room's address.
+#[utoipa::path(get, path = "/v1/gate/{room}", tag = "gate",
+    params(("room" = String, Path)),
+    responses(
+        (status = 204, description = "Let the request pass", headers(
+            ("jari-room" = String), ("jari-seq" = u64), ("jari-pass-expires" = String))),
+        (status = 404, description = "unknown_room", body = Problem),
+        (status = 428, description = "pass_required", body = Problem),
+        (status = 503, description = "store_unavailable", body = Problem)))]
+pub(crate) async fn check(
+    State(state): State<AppState>,
+    RoomName(room): RoomName,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let entry = state.room_entry(&room)?;
+    match gate::check(&state, &entry, &headers).await? {
+        Passage::Admitted { pass, expires_at, renewed } => {
+            let mut response = no_content();
+            let answer = response.headers_mut();
+            let text = |text: String| HeaderValue::try_from(text).expect("ids and times are ASCII");
+            answer.insert("jari-room", text(room));
+            answer.insert("jari-seq", HeaderValue::from(pass.seq));
+            answer.insert("jari-pass-expires", text(Utc(expires_at).to_string()));
+            Ok(with_cookies(response, renewed.into_iter().collect()))
+        }
+        Passage::Unchecked => {
+            let mut response = no_content();
+            let headers = response.headers_mut();
+            headers.insert("jari-unchecked", HeaderValue::from_static("store_unavailable"));
+            Ok(response)
+        }
+        Passage::Refused { reason, poll_after } => {
+            let definition = entry.definition();
+            let refusal = Refusal::new(Code::PassRequired)
+                .with("reason", reason)
+                .with("room_url", room_url(&state.options, &definition, &headers))
+                .poll_after(poll_after);
+            // A browser need not show a dead pass again.
+            let dead = matches!(reason, gate::ENDED | "expired" | "bad_signature");
+            let forget = CookieKind::Pass(&definition.id).forget(state.options.secure());
+            let response = axum::response::IntoResponse::into_response(refusal);
+            Ok(with_cookies(response, dead.then_some(forget).into_iter().collect()))
+        }
+    }
+}

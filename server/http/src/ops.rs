@@ -1,0 +1,83 @@
+//! The operator's own listener: whether the server lives, whether it can serve, and its numbers. Nothing for visitors.
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+
+use crate::metrics::{self, RoomCounts};
+use crate::state::AppState;
+
+/// A store or database that takes longer to say anything cannot serve.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The routes of the operator's listener.
+pub fn router(state: AppState) -> Router {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(scrape))
+        .with_state(state)
+}
+
+/// Serves them until `stop`.
+///
+/// # Errors
+/// Where the listener breaks.
+pub async fn serve(
+    state: AppState,
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    axum::serve(listener, router(state)).with_graceful_shutdown(stop).await
+}
+
+/// The process lives: it answers at all.
+async fn healthz() -> &'static str {
+    "alive\n"
+}
+
+/// It can serve: store and records answer, and it is not going away.
+async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
+    let mut problems = Vec::new();
+    if state.drain.has_begun() {
+        problems.push("draining".to_owned());
+    }
+    let (store, records) = tokio::join!(
+        timeout(PROBE_TIMEOUT, state.store.rooms()),
+        timeout(PROBE_TIMEOUT, state.control.groups()),
+    );
+    match store {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => problems.push(error.to_string()),
+        Err(_) => problems.push(format!("the line store gave no answer in {PROBE_TIMEOUT:?}")),
+    }
+    match records {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => problems.push(error.to_string()),
+        Err(_) => problems.push(format!("the records gave no answer in {PROBE_TIMEOUT:?}")),
+    }
+    match problems.as_slice() {
+        [] => (StatusCode::OK, "ready\n".to_owned()),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", problems.join("\n"))),
+    }
+}
+
+async fn scrape(State(state): State<AppState>) -> Response {
+    // A room that nobody has used since the start has no replica yet; its first tick loads it.
+    let entries = state.rooms.list();
+    let counts: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| entry.loaded())
+        .map(|room| room.read(|live| RoomCounts::of(room.id().clone(), live.ledger())))
+        .collect();
+    let kind = HeaderValue::from_static(metrics::CONTENT_TYPE);
+    ([(CONTENT_TYPE, kind)], state.metrics.scrape(&counts)).into_response()
+}

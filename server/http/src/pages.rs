@@ -1,0 +1,39 @@
+//! What a browser shows of a room: the visitor's page, its version without scripts, and the files both load. Decides
+//! nothing about places: it asks the same functions as the API.
+
+mod assets;
+mod bundle;
+mod encoded;
+mod frame;
+mod language;
+mod plain;
+mod plain_handler;
+mod room_handler;
+mod scripted;
+mod security;
+mod template;
+mod words;
+
+use std::sync::Arc;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+
+use crate::state::AppState;
+
+/// Bytes of a form: one entry token with room to spare.
+const FORM_MAX_BYTES: usize = 4_096;
+
+/// The pages' addresses. Compresses their files, which takes a moment, so that no visitor has to wait for it.
+pub(crate) fn routes() -> Router<AppState> {
+    assets::prepare();
+    Router::new()
+        .route("/rooms/{room}", get(room_handler::show))
+        .route("/rooms/{room}/plain", get(plain_handler::show))
+        .route("/rooms/{room}/plain/join", post(plain_handler::join))
+        .route("/rooms/{room}/plain/leave", post(plain_handler::leave))
+        .route("/assets/{hash}/{file}", get(assets::get))
+        .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
+        .layer(Extension(Arc::new(scripted::ReadyPages::default())))
+}

@@ -1,0 +1,117 @@
+//! The visitor's page and the page for a room that is not there, as bodies. The same for everybody in a room, so each is
+//! rendered and compressed once per room and language. No HTTP handling.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use jari_ports::RoomDefinition;
+use jari_units::RoomId;
+use parking_lot::Mutex;
+
+use super::assets;
+use super::encoded::Encoded;
+use super::frame::Frame;
+use super::language::Language;
+use super::template::{Template, Values};
+
+/// Pages kept ready, of all rooms; beyond it the store of pages begins anew. About 10 KB each.
+const PAGES_MAX: usize = 1_024;
+
+static ROOM: LazyLock<Template> =
+    LazyLock::new(|| template(include_str!("../../../../web/room/room.html")));
+static MISSING: LazyLock<Template> =
+    LazyLock::new(|| template(include_str!("../../../../web/room/missing.html")));
+
+fn template(text: &'static str) -> Template {
+    Template::parse(text).expect("the template is part of the program and tested")
+}
+
+/// Pages rendered and compressed, by room and language, each of one version of the room's definition.
+#[derive(Debug, Default)]
+pub(super) struct ReadyPages {
+    pages: Mutex<HashMap<(RoomId, Language), Ready>>,
+}
+
+#[derive(Debug)]
+struct Ready {
+    /// Of the room's definition.
+    version: u64,
+    page: Arc<Encoded>,
+}
+
+impl ReadyPages {
+    pub(super) fn get(&self, definition: &RoomDefinition, language: Language) -> Arc<Encoded> {
+        let key = (definition.id.clone(), language);
+        if let Some(ready) = self.pages.lock().get(&key)
+            && ready.version == definition.version
+        {
+            return ready.page.clone();
+        }
+        // Rendered outside the lock: two requests may do it twice, nobody waits for a compressor.
+        let page = Arc::new(Encoded::new(room_page(&Frame::new(definition), language)));
+        let mut pages = self.pages.lock();
+        if pages.len() >= PAGES_MAX {
+            pages.clear();
+        }
+        pages.insert(key, Ready { version: definition.version, page: page.clone() });
+        page
+    }
+}
+
+fn room_page(frame: &Frame, language: Language) -> String {
+    let mut values = frame.values(language);
+    values.insert("script_href", assets::script_href(language));
+    add_assets(&mut values);
+    ROOM.render(&values, |key| language.text(key))
+}
+
+/// Says in both languages that there is no such room.
+pub(super) fn missing_page(language: Language) -> String {
+    let other = language.other();
+    let mut values = Values::from([
+        ("lang", language.tag().to_owned()),
+        ("other_lang", other.tag().to_owned()),
+        ("other_text", other.text("missing_text").to_owned()),
+    ]);
+    add_assets(&mut values);
+    MISSING.render(&values, |key| language.text(key))
+}
+
+fn add_assets(values: &mut Values<'_>) {
+    values.insert("icon_href", assets::icon_href());
+    values.insert("style_href", assets::style_href());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::frame;
+
+    #[test]
+    fn the_page_is_small_says_its_language_and_escapes_the_title() {
+        for language in Language::ALL {
+            let html = room_page(&frame::tests::frame(), language);
+            assert!(html.contains(&format!("<html lang=\"{}\">", language.tag())), "{html}");
+            assert!(html.contains("가을 &lt;공연&gt;"), "{html}");
+            assert!(!html.contains("{{") && !html.contains("\"\""), "an empty value: {html}");
+            assert!(!html.contains("<style") && !html.contains(" style="), "{html}");
+            assert!(Encoded::new(html).gzip_len() < assets::tests::HTML_MAX_BYTES);
+        }
+    }
+
+    #[test]
+    fn every_text_the_templates_name_exists() {
+        for name in [&*ROOM, &*MISSING].into_iter().flat_map(Template::names) {
+            let Some(key) = name.strip_prefix("t.") else { continue };
+            assert!(!Language::Ko.text(key).is_empty(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_missing_room_is_told_in_both_languages() {
+        let html = missing_page(Language::Ko);
+        for language in Language::ALL {
+            assert!(html.contains(language.text("missing_text")), "{html}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What a visitor can do with a place: join, ask, leave. Shared by the API and the pages; knows no body and no route.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue};
+use jari_api::{Code, PlaceView};
+use jari_line::{JoinOutcome, PassGrant, Standing};
+use jari_pass::PlaceToken;
+use jari_ports::RoomDefinition;
+use jari_units::limits::TICK;
+use jari_units::{Incarnation, Mark, Seq};
+
+use crate::cookies::CookieKind;
+use crate::identity::{self, Joiner, PLACE_COOKIE_TTL, ROOM_VISITOR_TTL};
+use crate::place_view::{self, Seen};
+use crate::problem_response::Refusal;
+use crate::room::{Joined, RoomRuntime};
+use crate::state::AppState;
+
+/// A place as told, with the cookies that go with it.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub view: PlaceView,
+    pub cookies: Vec<HeaderValue>,
+    /// Whether the place or pass is new.
+    pub created: bool,
+}
+
+/// Gives whoever asks a place in the room, or finds the one they have.
+///
+/// # Errors
+/// Everything under "Visitors" in the wire's reference.
+pub(crate) async fn join(
+    state: &AppState,
+    room: &str,
+    headers: &HeaderMap,
+    entry_token: Option<&str>,
+    address: IpAddr,
+) -> Result<Told, Refusal> {
+    let entry = state.room_entry(room)?;
+    let definition = entry.definition();
+    let joiner = identity::joiner(state, &definition, headers, entry_token)?;
+    state
+        .join_limiter
+        .join(address)
+        .map_err(|after| Refusal::new(Code::TooManyJoins).poll_after(after))?;
+    let runtime = entry.runtime().await?;
+    let joined = runtime.join(joiner.subject).await?;
+    tell_joined(state, &definition, &runtime, joiner, &joined)
+}
+
+fn tell_joined(
+    state: &AppState,
+    room: &RoomDefinition,
+    runtime: &RoomRuntime,
+    joiner: Joiner,
+    joined: &Joined,
+) -> Result<Told, Refusal> {
+    let (seq, grant, created) = match &joined.outcome {
+        JoinOutcome::Admitted(grant) => (grant.id.seq, Some(*grant), false),
+        JoinOutcome::Allowed(grant) => (grant.id.seq, Some(*grant), true),
+        JoinOutcome::Waiting { seq } | JoinOutcome::Absent { seq } => (*seq, None, false),
+        JoinOutcome::Joined { seq } => (*seq, None, true),
+        refused => {
+            let refusal = Refusal::of_join(refused).expect("every outcome without a place is one");
+            return Err(refusal);
+        }
+    };
+    let now = state.clock.now();
+    let place = PlaceToken {
+        room: room.id.clone(),
+        incarnation: joined.incarnation,
+        seq,
+        subject: joiner.subject,
+        issued_at: now,
+        as_of: now,
+    };
+    let mut told = tell(state, room, runtime, place, Some(grant), true)?;
+    told.created = created;
+    if let Some(token) = joiner.room_visitor {
+        let cookie = CookieKind::RoomVisitor(&room.id);
+        told.cookies.push(cookie.set(&token, ROOM_VISITOR_TTL, state.options.secure()));
+        told.view.visitor_token = Some(token);
+    }
+    Ok(told)
+}
+
+/// Tells whoever asks how their place stands; asking is being present.
+///
+/// # Errors
+/// 401 `place_required` or `invalid_token`, 404, 429 `too_fast`, 503.
+pub(crate) async fn ask(
+    state: &AppState,
+    room: &str,
+    headers: &HeaderMap,
+) -> Result<Told, Refusal> {
+    let (definition, runtime, place) = find(state, room, headers).await?;
+    let proves = identity::proves_subject(state, &definition, headers, place.subject);
+    tell(state, &definition, &runtime, place, None, proves)
+}
+
+/// Ends the place or pass of whoever asks. Repeated, it finds nothing to end and is well.
+///
+/// # Errors
+/// 401, 404, 503.
+pub(crate) async fn leave(
+    state: &AppState,
+    room: &str,
+    headers: &HeaderMap,
+) -> Result<Vec<HeaderValue>, Refusal> {
+    let (definition, runtime, place) = find(state, room, headers).await?;
+    if !identity::proves_subject(state, &definition, headers, place.subject) {
+        return Err(Refusal::new(Code::IdentityRequired));
+    }
+    // An old receipt must not end a newer place of the same person.
+    let standing = runtime.read(|live| live.ledger().standing(place.incarnation, place.seq));
+    if standing != Standing::Ended {
+        runtime.leave(place.subject).await?;
+    }
+    let secure = state.options.secure();
+    let cookies = [CookieKind::Place(&definition.id), CookieKind::Pass(&definition.id)];
+    Ok(cookies.map(|cookie| cookie.forget(secure)).into())
+}
+
+/// The room and the receipt that the request shows.
+async fn find(
+    state: &AppState,
+    room: &str,
+    headers: &HeaderMap,
+) -> Result<(Arc<RoomDefinition>, Arc<RoomRuntime>, PlaceToken), Refusal> {
+    let entry = state.room_entry(room)?;
+    let definition = entry.definition();
+    let place = identity::receipt(state, &definition.id, headers)?;
+    let runtime = entry.runtime().await?;
+    know_incarnation(&runtime, place.incarnation).await?;
+    Ok((definition, runtime, place))
+}
+
+/// "Ended" is said only of a history that this replica knows: a receipt of a newer one waits for it.
+///
+/// # Errors
+/// 503 `recovering` where the replica does not get there.
+pub(crate) async fn know_incarnation(
+    runtime: &RoomRuntime,
+    incarnation: Incarnation,
+) -> Result<(), Refusal> {
+    let known = runtime.read(|live| live.ledger().mark().incarnation);
+    if incarnation <= known {
+        return Ok(());
+    }
+    let first = Mark { incarnation, event_no: 0, next_seq: 0 };
+    if runtime.reach(first).await { Ok(()) } else { Err(Refusal::new(Code::Recovering)) }
+}
+
+/// Makes the answer. `joined`: the store has just answered a join, with this pass if it gave or found one.
+fn tell(
+    state: &AppState,
+    room: &RoomDefinition,
+    runtime: &RoomRuntime,
+    mut place: PlaceToken,
+    joined: Option<Option<PassGrant>>,
+    proves_subject: bool,
+) -> Result<Told, Refusal> {
+    let now = state.clock.now();
+    let (mut seen, end) = runtime.read(|live| {
+        let seen = place_view::see(state, room, live, place.incarnation, place.seq);
+        let grant = grant_of(seen.standing, joined);
+        (seen, grant.map(|grant| place_view::acknowledged_end(live, grant.remaining, now)))
+    });
+    let grant = grant_of(seen.standing, joined);
+    if joined.is_none() {
+        hear(runtime, &seen, place.seq)?;
+    }
+    if grant.is_some() {
+        // The join's answer may be ahead of the replica, which then still shows the place in line.
+        seen.view.admit();
+    }
+    let secure = state.options.secure();
+    let mut cookies = Vec::with_capacity(3);
+    if seen.view.status != jari_api::PlaceStatus::Ended {
+        place.as_of = place.as_of.max(seen.as_of);
+        let token = state.keys.sign(&place);
+        cookies.push(CookieKind::Place(&room.id).set(&token, PLACE_COOKIE_TTL, secure));
+        seen.view.place_token = Some(token);
+        if seen.view.stream {
+            seen.view.stream_key = Some(place_view::sign_stream_key(state, &place));
+        }
+    }
+    if let (Some(grant), Some(end), true) = (grant, end, proves_subject) {
+        let pass = place_view::pass_view(state, room, place.subject, grant, end);
+        // The store's word is up to a tick old.
+        let max_age = grant.remaining.saturating_sub(TICK);
+        cookies.push(CookieKind::Pass(&room.id).set(&pass.token, max_age, secure));
+        seen.view.pass = Some(pass);
+    }
+    Ok(Told { view: seen.view, cookies, created: false })
+}
+
+fn grant_of(standing: Standing, joined: Option<Option<PassGrant>>) -> Option<PassGrant> {
+    match standing {
+        Standing::Admitted(grant) => Some(grant),
+        _ => joined.flatten(),
+    }
+}
+
+/// A poll: held to its pace, and noted as a sign of life where that counts.
+fn hear(runtime: &RoomRuntime, seen: &Seen, seq: Seq) -> Result<(), Refusal> {
+    if matches!(seen.standing, Standing::Ended) {
+        return Ok(());
+    }
+    runtime
+        .pace(seq, seen.directed)
+        .map_err(|after| Refusal::new(Code::TooFast).poll_after(after.max(seen.directed)))?;
+    match seen.standing {
+        Standing::InLine { .. } => runtime.note_seen(seq, false),
+        Standing::Absent { returned } => runtime.note_seen(seq, !returned),
+        Standing::Admitted(_) | Standing::Ended => {}
+    }
+    Ok(())
+}

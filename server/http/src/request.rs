@@ -1,0 +1,45 @@
+//! What handlers take from a request's head: the room's name in the path and the client's address.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::extract::{FromRequestParts, Path};
+use http::request::Parts;
+
+use crate::client_address::{Peer, client_address};
+use crate::problem_response::Refusal;
+use crate::state::AppState;
+
+/// The room that the path names, as it was written: it may be none.
+#[derive(Clone, Debug)]
+pub(crate) struct RoomName(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for RoomName {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        // What is not UTF-8 names no room.
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(room)) => Ok(RoomName(room)),
+            Err(_) => Err(Refusal::unknown_room("?")),
+        }
+    }
+}
+
+/// The client's address, as far as it can be known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub IpAddr);
+
+impl FromRequestParts<AppState> for ClientAddress {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
+        Ok(ClientAddress(of_request(parts, state)))
+    }
+}
+
+fn of_request(parts: &Parts, state: &AppState) -> IpAddr {
+    // A request that came over no socket is a test's own.
+    let peer = parts.extensions.get::<Peer>();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
+    let options = &state.options;
+    client_address(peer, &parts.headers, &options.trusted_proxies, options.forwarded_header)
+}

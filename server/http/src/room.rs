@@ -1,0 +1,359 @@
+//! One room at work on this node: its replica, its batches to the store, who was heard from, its streams.
+//!
+//! Handlers read the replica and never wait for the store to answer a poll. Knows no HTTP.
+
+mod batcher;
+mod collector;
+mod follower;
+mod hub;
+mod live;
+mod operations;
+mod pacing;
+mod presence;
+mod public_view;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use jari_line::{
+    AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Event, LeaveOutcome,
+    OutOfOrder, PassOutcome, RevokeOutcome, RoomEvent, Settings,
+};
+use jari_ports::{Reply, StoreError};
+use jari_units::{Mark, Millis, PassId, RoomId, Seq, SubjectKey};
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashSet;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+pub use batcher::BatchError;
+pub(crate) use hub::{Hub, Subscription};
+pub use live::Live;
+pub use operations::Joined;
+
+use crate::event_frames::line_frame;
+use crate::jitter::Jitter;
+use crate::store_calls::StoreCalls;
+use batcher::Batcher;
+use operations::Operations;
+use pacing::PollPacing;
+use presence::Presence;
+use public_view::PublicView;
+
+/// A replica in the same process follows within microseconds; after this the caller is answered all the same.
+const CATCH_UP_MAX: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub struct RoomRuntime {
+    operations: Arc<Operations>,
+    /// What the room is made anew with, should the store lose it.
+    settings: ArcSwap<Settings>,
+    jitter: Arc<Jitter>,
+    live: RwLock<Live>,
+    /// The replica's mark, for those who wait for it.
+    reached: watch::Sender<Mark>,
+    following: AtomicBool,
+    joins: Batcher<SubjectKey, Joined>,
+    leaves: Batcher<SubjectKey, (LeaveOutcome, Mark)>,
+    claims: Batcher<PassId, PassOutcome>,
+    touches: Batcher<PassId, PassOutcome>,
+    /// Passes used since the last flush.
+    used: Mutex<FxHashSet<PassId>>,
+    presence: Presence,
+    pacing: PollPacing,
+    hub: Arc<Hub>,
+    public: PublicView,
+    stop: CancellationToken,
+}
+
+impl RoomRuntime {
+    /// Reads the room and starts to follow it; makes it first where the store has none.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn load(
+        room: RoomId,
+        settings: Settings,
+        calls: Arc<StoreCalls>,
+        jitter: Arc<Jitter>,
+        stop: CancellationToken,
+    ) -> Result<Arc<Self>, StoreError> {
+        let operations = Arc::new(Operations::new(room, calls));
+        let live = follower::read_or_create(&operations, &settings).await?;
+        let (reached, _) = watch::channel(live.ledger().mark());
+        let runtime = Arc::new(RoomRuntime {
+            settings: ArcSwap::from_pointee(settings),
+            jitter,
+            live: RwLock::new(live),
+            reached,
+            following: AtomicBool::new(true),
+            joins: batch(&operations, &stop, |room, batch| async move { room.join(batch).await }),
+            leaves: batch(&operations, &stop, |room, batch| async move { room.leave(batch).await }),
+            claims: batch(&operations, &stop, |room, batch| async move { room.claim(batch).await }),
+            touches: batch(
+                &operations,
+                &stop,
+                |room, batch| async move { room.touch(batch).await },
+            ),
+            used: Mutex::default(),
+            presence: Presence::default(),
+            pacing: PollPacing::new(),
+            hub: Arc::default(),
+            public: PublicView::default(),
+            operations,
+            stop: stop.clone(),
+        });
+        let (follow, collect) =
+            (follower::follow(runtime.clone()), collector::run(runtime.clone()));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(follow));
+        tokio::spawn(stop.run_until_cancelled_owned(collect));
+        Ok(runtime)
+    }
+
+    #[must_use]
+    pub fn id(&self) -> &RoomId {
+        &self.operations.room
+    }
+
+    /// Looks at the room as it is now. Keep it short: events wait meanwhile.
+    pub fn read<T>(&self, look: impl FnOnce(&Live) -> T) -> T {
+        look(&self.live.read())
+    }
+
+    /// Whether events arrive; else the replica may be behind.
+    #[must_use]
+    pub fn is_following(&self) -> bool {
+        self.following.load(Ordering::Acquire)
+    }
+
+    /// Gives a subject a place or finds the one it has.
+    ///
+    /// # Errors
+    /// [`BatchError`]; a repeated join finds what a lost answer gave.
+    pub async fn join(&self, subject: SubjectKey) -> Result<Joined, BatchError> {
+        let joined = self.joins.ask(subject).await?;
+        if self.reached.borrow().incarnation != joined.incarnation {
+            // The room began anew and this replica has not heard of it: its numbers would mean nothing there.
+            let first = Mark { incarnation: joined.incarnation, event_no: 0, next_seq: 0 };
+            self.reach(first).await;
+        }
+        Ok(joined)
+    }
+
+    /// Ends a subject's place or pass; then the replica knows of it.
+    ///
+    /// # Errors
+    /// [`BatchError`].
+    pub async fn leave(&self, subject: SubjectKey) -> Result<LeaveOutcome, BatchError> {
+        let (outcome, mark) = self.leaves.ask(subject).await?;
+        self.reach(mark).await;
+        Ok(outcome)
+    }
+
+    /// First use of a pass.
+    ///
+    /// # Errors
+    /// [`BatchError`].
+    pub async fn claim(&self, pass: PassId) -> Result<PassOutcome, BatchError> {
+        self.claims.ask(pass).await
+    }
+
+    /// Slides a pass's end at once; where that can wait, [`RoomRuntime::note_use`].
+    ///
+    /// # Errors
+    /// [`BatchError`].
+    pub async fn touch(&self, pass: PassId) -> Result<PassOutcome, BatchError> {
+        self.touches.ask(pass).await
+    }
+
+    /// Notes the use of a pass; its end slides with the next flush.
+    pub fn note_use(&self, pass: PassId) {
+        self.used.lock().insert(pass);
+    }
+
+    /// Notes that a place was heard from.
+    pub fn note_seen(&self, seq: Seq, absent: bool) {
+        self.presence.note(seq, absent);
+    }
+
+    /// Holds a place to the interval it was told.
+    ///
+    /// # Errors
+    /// How long it should have waited.
+    pub fn pace(&self, seq: Seq, directed: Millis) -> Result<(), Millis> {
+        self.pacing.poll(seq, directed)
+    }
+
+    /// Opens a stream of a place, which counts as heard from while it is open.
+    #[must_use]
+    pub fn subscribe(&self, seq: Seq) -> Subscription {
+        self.hub.subscribe(seq)
+    }
+
+    /// The bytes of the room's public view, made at most once a second by `encode`.
+    #[must_use]
+    pub fn public_view(&self, encode: impl FnOnce(&Live) -> bytes::Bytes) -> bytes::Bytes {
+        self.public.get(|| self.read(encode))
+    }
+
+    /// The room was deleted.
+    pub async fn deleted(&self) {
+        self.stop.cancelled().await;
+    }
+
+    /// One tick. Whoever came back since the last one is told to the store before it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tick(&self) -> Result<AdmitOutcome, StoreError> {
+        if self.presence.has_returned() {
+            self.flush_presence().await?;
+        }
+        self.operations.admit().await
+    }
+
+    /// Admits beside the tick; then the replica knows of it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn admit_now(&self, whom: AdmitNow) -> Result<AdmitNowOutcome, StoreError> {
+        // People heard from but not flushed yet must not be passed over.
+        self.flush_presence().await?;
+        let reply = self.operations.admit_now(whom).await?;
+        self.settled(reply).await
+    }
+
+    /// An operator's change; then the replica knows of it. Settings and texts were checked by the caller.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn change(&self, change: Change) -> Result<ChangeOutcome, StoreError> {
+        let reply = self.operations.change(change).await?;
+        self.settled(reply).await
+    }
+
+    /// Takes passes away; then the replica knows of it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn revoke(
+        &self,
+        subjects: Vec<SubjectKey>,
+    ) -> Result<Vec<RevokeOutcome>, StoreError> {
+        let reply = self.operations.revoke(subjects).await?;
+        self.settled(reply).await
+    }
+
+    async fn settled<T>(&self, reply: Reply<T>) -> Result<T, StoreError> {
+        self.reach(reply.mark).await;
+        Ok(reply.outcome)
+    }
+
+    /// Waits until the replica is at `mark` or beyond. Whether it got there in time.
+    pub async fn reach(&self, mark: Mark) -> bool {
+        let mut reached = self.reached.subscribe();
+        let there = reached.wait_for(|at| !at.is_behind(&mark));
+        timeout(CATCH_UP_MAX, there).await.is_ok()
+    }
+
+    /// The settings the operator wants: what the room is made anew with.
+    pub(crate) fn set_settings(&self, settings: Settings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        self.settings.load_full()
+    }
+
+    fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
+    fn jitter(&self) -> &Jitter {
+        &self.jitter
+    }
+
+    fn set_following(&self, following: bool) {
+        self.following.store(following, Ordering::Release);
+    }
+
+    fn apply(&self, event: &RoomEvent) -> Result<(), OutOfOrder> {
+        let (serving, frame, mark) = {
+            let mut live = self.live.write();
+            let before = live.ledger().serving();
+            live.apply(event)?;
+            let ticked = matches!(event.event, Event::Ticked(_));
+            let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
+            ((before, live.ledger().serving()), frame, live.ledger().mark())
+        };
+        self.hub.wake_for(&event.event, serving);
+        if let Some(frame) = frame {
+            self.hub.publish(frame);
+        }
+        self.operations.note(mark);
+        self.reached.send_replace(mark);
+        Ok(())
+    }
+
+    /// The room was read anew.
+    fn replace(&self, new: Live) {
+        let mark = new.ledger().mark();
+        let old = std::mem::replace(&mut *self.live.write(), new);
+        if old.ledger().mark().incarnation != mark.incarnation {
+            // Numbers of another history mean other people.
+            self.presence.take();
+        }
+        self.hub.wake_all();
+        self.reached.send_replace(mark);
+    }
+
+    /// Sends who was heard from; what could not be sent goes with the next.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn flush_presence(&self) -> Result<(), StoreError> {
+        let mut seen = self.presence.take();
+        seen.add_all(&self.hub.streaming());
+        for bits in jari_line::SeenBits::pack(&seen) {
+            if let Err(error) = self.operations.seen(bits).await {
+                self.presence.put_back(&seen);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends which passes were used; what could not be sent goes with the next.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn flush_uses(&self) -> Result<(), StoreError> {
+        let used: Vec<PassId> = std::mem::take(&mut *self.used.lock()).into_iter().collect();
+        for (at, chunk) in used.chunks(jari_units::limits::JOIN_BATCH_MAX).enumerate() {
+            if let Err(error) = self.operations.touch(chunk.to_vec()).await {
+                let unsent = &used[at * jari_units::limits::JOIN_BATCH_MAX..];
+                self.used.lock().extend(unsent);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn batch<In, Out, Call, Answer>(
+    operations: &Arc<Operations>,
+    stop: &CancellationToken,
+    call: Call,
+) -> Batcher<In, Out>
+where
+    In: Send + 'static,
+    Out: Send + 'static,
+    Call: Fn(Arc<Operations>, Vec<In>) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = Result<Vec<Out>, StoreError>> + Send + 'static,
+{
+    let operations = operations.clone();
+    Batcher::start(stop.clone(), move |batch| call(operations.clone(), batch))
+}

@@ -1,0 +1,204 @@
+//! The room's open streams: who to wake for what, and the newest line frame for all. Writes to no socket.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use jari_line::{Event, SeqSet};
+use jari_units::Seq;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+
+/// Streams by place, and by connection within it: one person may have several.
+type BySeq = BTreeMap<Seq, HashMap<u64, Arc<Notify>>>;
+
+#[derive(Debug)]
+pub(crate) struct Hub {
+    streams: Mutex<BySeq>,
+    next_id: AtomicU64,
+    /// The newest `line` frame, encoded once. A stream that could not send one in time sends the next instead.
+    frames: watch::Sender<Bytes>,
+}
+
+/// One open stream; the hub forgets it when it is dropped.
+#[derive(Debug)]
+pub struct Subscription {
+    hub: Arc<Hub>,
+    seq: Seq,
+    id: u64,
+    woken: Arc<Notify>,
+    /// Only its own stream waits on it, so the lock is never waited for.
+    frames: tokio::sync::Mutex<watch::Receiver<Bytes>>,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        let (frames, _) = watch::channel(Bytes::new());
+        Hub { streams: Mutex::default(), next_id: AtomicU64::new(0), frames }
+    }
+}
+
+impl Hub {
+    pub(crate) fn subscribe(self: &Arc<Self>, seq: Seq) -> Subscription {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let woken = Arc::new(Notify::new());
+        self.streams.lock().entry(seq).or_default().insert(id, woken.clone());
+        let frames = tokio::sync::Mutex::new(self.frames.subscribe());
+        Subscription { hub: self.clone(), seq, id, woken, frames }
+    }
+
+    /// Places with a stream: they count as heard from.
+    pub(crate) fn streaming(&self) -> SeqSet {
+        self.streams.lock().keys().copied().collect()
+    }
+
+    pub(crate) fn has_streams(&self) -> bool {
+        self.frames.receiver_count() > 0
+    }
+
+    /// The newest frame for everybody.
+    pub(crate) fn publish(&self, frame: Bytes) {
+        self.frames.send_replace(frame);
+    }
+
+    /// Wakes the streams whose place an event may have changed. `serving` is the frontier before and after it.
+    pub(crate) fn wake_for(&self, event: &Event, serving: (Seq, Seq)) {
+        let streams = self.streams.lock();
+        if streams.is_empty() {
+            return;
+        }
+        // Passed by the frontier: called or absent.
+        if serving.1 > serving.0 {
+            streams.range(serving.0 + 1..=serving.1).for_each(|(_, places)| wake(places));
+        }
+        for seqs in changed_places(event) {
+            wake_places(&streams, seqs);
+        }
+        if let Event::Seen { seqs } = event {
+            // Of the waiting nothing changes; the absent are next in turn now.
+            let absent = streams.range(..=serving.1).filter(|(seq, _)| seqs.contains(**seq));
+            absent.for_each(|(_, places)| wake(places));
+        }
+    }
+
+    /// Wakes everybody: the room was read anew.
+    pub(crate) fn wake_all(&self) {
+        self.streams.lock().values().for_each(wake);
+    }
+}
+
+/// Places whose status an event changes, besides those that the frontier passed.
+fn changed_places(event: &Event) -> Vec<&SeqSet> {
+    match event {
+        Event::Joined { granted, .. } => vec![granted],
+        Event::Ended { seqs, .. } => vec![seqs],
+        Event::Called(calls) => vec![&calls.seqs],
+        Event::Changed { ended, granted, .. } => vec![ended, granted],
+        Event::Ticked(tick) => {
+            let calls = tick.calls.as_ref().map(|calls| &calls.seqs);
+            [&tick.expired, &tick.second_chance, &tick.swept].into_iter().chain(calls).collect()
+        }
+        Event::Created { .. }
+        | Event::Seen { .. }
+        | Event::Touched { .. }
+        | Event::Extended { .. }
+        | Event::Lulled { .. } => Vec::new(),
+    }
+}
+
+/// Walks the smaller of the two sets.
+fn wake_places(streams: &BySeq, seqs: &SeqSet) {
+    if seqs.len() < streams.len() as u64 {
+        seqs.iter().filter_map(|seq| streams.get(&seq)).for_each(wake);
+    } else {
+        streams.iter().filter(|(seq, _)| seqs.contains(**seq)).for_each(|(_, places)| wake(places));
+    }
+}
+
+fn wake(places: &HashMap<u64, Arc<Notify>>) {
+    places.values().for_each(|woken| woken.notify_one());
+}
+
+impl Subscription {
+    /// Waits until this place may have changed; a change between two waits is not missed.
+    pub(crate) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
+    /// Waits for the next line frame; those that were not waited for coalesce to the newest.
+    pub(crate) async fn frame(&self) -> Bytes {
+        let mut frames = self.frames.lock().await;
+        // The hub lives as long as this subscription: the channel cannot close.
+        _ = frames.changed().await;
+        frames.borrow_and_update().clone()
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut streams = self.hub.streams.lock();
+        if let Some(places) = streams.get_mut(&self.seq) {
+            places.remove(&self.id);
+            if places.is_empty() {
+                streams.remove(&self.seq);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use jari_line::{Calls, EndReason};
+
+    use super::*;
+
+    fn woken(streams: &[Subscription]) -> Vec<Seq> {
+        streams
+            .iter()
+            .filter(|stream| stream.woken().now_or_never().is_some())
+            .map(|stream| stream.seq)
+            .collect()
+    }
+
+    #[test]
+    fn only_the_concerned_are_woken() {
+        let hub = Arc::new(Hub::default());
+        let streams: Vec<_> = [1, 2, 3, 40, 40].map(|seq| hub.subscribe(seq)).into_iter().collect();
+        let set = |seqs: &[Seq]| seqs.iter().collect::<SeqSet>();
+
+        hub.wake_for(&Event::Ended { seqs: set(&[40, 9]), reason: EndReason::Left }, (0, 0));
+        assert_eq!(woken(&streams), [40, 40]);
+        let calls = Calls { serving: 2, served: 2, seqs: set(&[2]), ..Calls::default() };
+        hub.wake_for(&Event::Called(calls), (0, 2));
+        assert_eq!(woken(&streams), [1, 2], "1 was passed, 2 was called");
+        hub.wake_for(&Event::Seen { seqs: set(&[1, 3]) }, (2, 2));
+        assert_eq!(woken(&streams), [1], "3 waits as before");
+        hub.wake_all();
+        assert_eq!(woken(&streams).len(), 5);
+        assert_eq!(woken(&streams), Vec::<Seq>::new(), "once each");
+    }
+
+    #[test]
+    fn a_dropped_stream_is_forgotten_and_its_twin_is_not() {
+        let hub = Arc::new(Hub::default());
+        let (first, second) = (hub.subscribe(5), hub.subscribe(5));
+        drop(first);
+        assert_eq!(hub.streaming(), [5].into_iter().collect());
+        assert!(hub.has_streams());
+        drop(second);
+        assert!(hub.streaming().is_empty() && !hub.has_streams());
+    }
+
+    #[test]
+    fn unsent_frames_coalesce_to_the_newest() {
+        let hub = Arc::new(Hub::default());
+        let stream = hub.subscribe(1);
+        for frame in ["a", "b", "c"] {
+            hub.publish(Bytes::from_static(frame.as_bytes()));
+        }
+        assert_eq!(stream.frame().now_or_never().as_deref(), Some(b"c".as_slice()));
+        assert_eq!(stream.frame().now_or_never(), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Every address of the server, in one list. Decides nothing.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use axum::routing::get;
+use http::Uri;
+use jari_api::Code;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::call_log::{CallLog, log_call};
+use crate::guard;
+use crate::handlers::{admin, admit, entries, events, gate, join, place, room, visitors};
+use crate::pages;
+use crate::problem_response::Refusal;
+use crate::state::AppState;
+
+/// The public listener's router.
+pub fn router(state: AppState) -> Router {
+    let (api, openapi) = api().split_for_parts();
+    let document = serde_json::to_vec(&openapi).expect("an OpenAPI document is JSON");
+    let document = bytes::Bytes::from(document);
+    api.merge(pages::routes())
+        .route("/openapi.json", get(move || openapi_json(document.clone())))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        // Bodies have their own limit, with a problem of its own.
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(state.clone(), guard::within_limits))
+        .layer(from_fn_with_state(CallLog::new(state.clone()), log_call))
+        .with_state(state)
+}
+
+/// What `/openapi.json` shows.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    api().into_openapi()
+}
+
+fn api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(about())
+        // Visitors
+        .routes(routes!(visitors::create))
+        .routes(routes!(join::join))
+        .routes(routes!(place::ask, place::leave))
+        .routes(routes!(room::show))
+        .routes(routes!(events::open))
+        // The gate
+        .routes(routes!(gate::check))
+        // Tenants
+        .routes(routes!(entries::create))
+        .routes(routes!(admit::admit))
+        // Operators
+        .routes(routes!(admin::rooms::list, admin::rooms::create))
+        .routes(routes!(admin::rooms::read, admin::rooms::change, admin::rooms::delete))
+        .routes(routes!(admin::control::pause))
+        .routes(routes!(admin::control::resume))
+        .routes(routes!(admin::control::open))
+        .routes(routes!(admin::control::close))
+        .routes(routes!(admin::control::announce))
+        .routes(routes!(admin::control::sold_out))
+        .routes(routes!(admin::control::admit))
+        .routes(routes!(admin::control::block))
+        .routes(routes!(admin::control::unblock))
+        .routes(routes!(admin::control::allow))
+        .routes(routes!(admin::control::disallow))
+        .routes(routes!(admin::control::revoke))
+        .routes(routes!(admin::stats::of_room))
+        .routes(routes!(admin::stats::of_all))
+        .routes(routes!(admin::groups::list))
+        .routes(routes!(admin::groups::read, admin::groups::put, admin::groups::delete))
+        .routes(routes!(admin::keys::list, admin::keys::create))
+        .routes(routes!(admin::keys::revoke))
+        .routes(routes!(admin::audit::list))
+}
+
+fn about() -> utoipa::openapi::OpenApi {
+    let info = utoipa::openapi::InfoBuilder::new()
+        .title("Jari")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some("A virtual waiting room."))
+        .build();
+    utoipa::openapi::OpenApiBuilder::new().info(info).build()
+}
+
+async fn openapi_json(document: bytes::Bytes) -> Response {
+    let headers = [(http::header::CONTENT_TYPE, "application/json")];
+    axum::response::IntoResponse::into_response((headers, document))
+}
+
+async fn not_found(uri: Uri) -> Refusal {
+    Refusal::new(Code::NotFound).detail(format!("there is nothing at {}", uri.path()))
+}
+
+async fn method_not_allowed() -> Refusal {
+    Refusal::new(Code::MethodNotAllowed)
+}

@@ -1,0 +1,138 @@
+//! The public listener: accepts connections within the cap, speaks HTTP/1.1 and HTTP/2 on them, and drains. Knows no
+//! route.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+use tower::ServiceExt;
+
+use crate::client_address::Peer;
+use crate::options::HttpOptions;
+use crate::router::router;
+use crate::state::AppState;
+use crate::timed_io::TimedIo;
+use crate::turned_away::TurnedAway;
+
+/// After a failed accept (files or memory run out): long enough for connections to end, short enough not to be noticed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// An HTTP/2 connection that says nothing is asked whether it lives, and has as long again to answer.
+const HTTP2_PING: Duration = Duration::from_secs(20);
+
+/// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
+/// left at the drain's deadline is cut. Then everything gathered in memory is sent to the store.
+///
+/// # Errors
+/// Where the listener cannot say its address: it is broken.
+pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    let server = Server::new(&state);
+    let graceful = GracefulShutdown::new();
+    tokio::select! {
+        () = state.drain.begun() => {}
+        () = server.accept(&state, &listener, &graceful) => {}
+    }
+    drop(listener);
+    let deadline = state.options.deadlines.drain;
+    let open = graceful.count();
+    tracing::info!(%address, open, "no new connections on {address}; {open} are open");
+    if timeout(deadline, graceful.shutdown()).await.is_err() {
+        tracing::warn!(%address, "connections on {address} outlived the drain of {deadline:?}");
+    }
+    state.rooms.flush().await;
+    Ok(())
+}
+
+struct Server {
+    router: Router,
+    builder: Arc<Builder<TokioExecutor>>,
+    slots: Arc<Semaphore>,
+    turned_away: TurnedAway,
+}
+
+impl Server {
+    fn new(state: &AppState) -> Self {
+        Server {
+            router: router(state.clone()),
+            builder: Arc::new(builder(&state.options)),
+            slots: Arc::new(Semaphore::new(state.options.connections.max)),
+            turned_away: TurnedAway::default(),
+        }
+    }
+
+    async fn accept(&self, state: &AppState, listener: &TcpListener, graceful: &GracefulShutdown) {
+        loop {
+            match listener.accept().await {
+                Ok((socket, peer)) => match self.slots.clone().try_acquire_owned() {
+                    Ok(slot) => self.start(state, socket, peer, slot, graceful.watcher()),
+                    Err(_) => {
+                        state.metrics.connection_refused();
+                        self.turned_away.turn_away(socket);
+                    }
+                },
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted: {error}");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn start(
+        &self,
+        state: &AppState,
+        socket: TcpStream,
+        peer: SocketAddr,
+        slot: OwnedSemaphorePermit,
+        watcher: Watcher,
+    ) {
+        // Answers are small and whole: waiting to fill a packet only delays them.
+        _ = socket.set_nodelay(true);
+        let deadlines = state.options.deadlines;
+        let io = TokioIo::new(TimedIo::new(socket, deadlines.head, deadlines.write_stall));
+        let service = self.router.clone().map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            request.map(Body::new)
+        });
+        let builder = self.builder.clone();
+        let counted = state.metrics.connection_opened();
+        tokio::spawn(async move {
+            let (_slot, _counted) = (slot, counted);
+            let connection = builder.serve_connection(io, TowerToHyperService::new(service));
+            // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
+            if let Err(error) = watcher.watch(connection.into_owned()).await {
+                tracing::debug!(%error, "a connection ended: {error}");
+            }
+        });
+    }
+}
+
+fn builder(options: &HttpOptions) -> Builder<TokioExecutor> {
+    let (limits, deadlines) = (options.connections, options.deadlines);
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(deadlines.head)
+        .max_buf_size(limits.head_max_bytes);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams_max)
+        .max_header_list_size(u32::try_from(limits.head_max_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(HTTP2_PING)
+        .keep_alive_timeout(HTTP2_PING);
+    builder
+}

@@ -1,0 +1,132 @@
+//! What every handler can reach. Cheap to clone; decides nothing.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use jari_pass::KeyRing;
+use jari_ports::{Clock, Control, ControlError, Entropy, LineStore, StoreError};
+use jari_units::RoomId;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+
+use crate::api_keys::ApiKeys;
+use crate::directory::{RoomDirectory, RoomEntry};
+use crate::drain::Drain;
+use crate::jitter::Jitter;
+use crate::join_limit::JoinLimiter;
+use crate::metrics::Metrics;
+use crate::options::HttpOptions;
+use crate::problem_response::Refusal;
+use crate::room::RoomRuntime;
+use crate::store_calls::StoreCalls;
+use crate::store_health::StoreHealth;
+use crate::stream_keys::StreamKeys;
+use crate::stream_slots::StreamSlots;
+
+/// What the app hands in.
+#[derive(Debug)]
+pub struct AppParts {
+    pub store: Arc<dyn LineStore>,
+    pub control: Arc<dyn Control>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub keys: KeyRing,
+    pub options: HttpOptions,
+    pub metrics: Arc<Metrics>,
+}
+
+/// Everything handlers share.
+#[derive(Clone, Debug)]
+pub struct AppState(Arc<Shared>);
+
+#[derive(Debug)]
+pub struct Shared {
+    pub store: Arc<dyn LineStore>,
+    pub control: Arc<dyn Control>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub keys: KeyRing,
+    pub api_keys: ApiKeys,
+    pub rooms: RoomDirectory,
+    pub options: HttpOptions,
+    pub metrics: Arc<Metrics>,
+    pub store_health: Arc<StoreHealth>,
+    pub jitter: Arc<Jitter>,
+    pub join_limiter: JoinLimiter,
+    pub stream_keys: StreamKeys,
+    pub stream_slots: StreamSlots,
+    pub drain: Drain,
+    /// Requests that may still be taken on.
+    pub in_flight: Semaphore,
+}
+
+/// Why the server could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Deref for AppState {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl AppState {
+    /// Reads rooms, groups and keys, and makes sure that the store has them.
+    ///
+    /// # Errors
+    /// Where control or the store does not answer.
+    pub async fn start(parts: AppParts) -> Result<Self, StartError> {
+        let AppParts { store, control, clock, entropy, keys, options, metrics } = parts;
+        let jitter = Arc::new(Jitter::new(&*entropy));
+        let store_health = Arc::new(StoreHealth::default());
+        let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), store_health.clone()));
+        let rooms = RoomDirectory::start(calls, jitter.clone(), &*control).await?;
+        let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
+        let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
+        let in_flight = Semaphore::new(options.connections.in_flight_max);
+        let stream_slots = StreamSlots::new(options.streams);
+        Ok(AppState(Arc::new(Shared {
+            store,
+            control,
+            clock,
+            entropy,
+            keys,
+            api_keys,
+            rooms,
+            options,
+            metrics,
+            store_health,
+            jitter,
+            join_limiter,
+            stream_keys: StreamKeys::default(),
+            stream_slots,
+            drain: Drain::default(),
+            in_flight,
+        })))
+    }
+
+    /// The room of that name.
+    ///
+    /// # Errors
+    /// 404 `unknown_room`; also for a text that is no room id.
+    pub fn room_entry(&self, room: &str) -> Result<Arc<RoomEntry>, Refusal> {
+        let id: RoomId = room.parse().map_err(|_| Refusal::unknown_room(room))?;
+        self.rooms.get(&id).ok_or_else(|| Refusal::unknown_room(room))
+    }
+
+    /// The room of that name with its replica, read from the store where this is the first use.
+    ///
+    /// # Errors
+    /// 404 `unknown_room`, 503 where the store does not answer.
+    pub async fn room(&self, room: &str) -> Result<(Arc<RoomEntry>, Arc<RoomRuntime>), Refusal> {
+        let entry = self.room_entry(room)?;
+        let runtime = entry.runtime().await?;
+        Ok((entry, runtime))
+    }
+}

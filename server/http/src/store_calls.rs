@@ -1,0 +1,59 @@
+//! Every call of the line store goes through here: a deadline, a measurement, a note on the store's health.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jari_ports::{LineStore, StoreError};
+use tokio::time::{Instant, timeout};
+
+use crate::metrics::Metrics;
+use crate::store_health::StoreHealth;
+
+/// A caller waits no longer for the store: ten times its slowest healthy answer.
+const STORE_DEADLINE: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub struct StoreCalls {
+    pub store: Arc<dyn LineStore>,
+    metrics: Arc<Metrics>,
+    health: Arc<StoreHealth>,
+}
+
+impl StoreCalls {
+    #[must_use]
+    pub fn new(store: Arc<dyn LineStore>, metrics: Arc<Metrics>, health: Arc<StoreHealth>) -> Self {
+        StoreCalls { store, metrics, health }
+    }
+
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Awaits one call.
+    ///
+    /// # Errors
+    /// The store's own, or `Unavailable` where it said nothing in time: then the outcome is unknown.
+    pub async fn run<T>(
+        &self,
+        operation: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        let answer = match timeout(STORE_DEADLINE, call).await {
+            Ok(answer) => {
+                self.health.note(&answer);
+                answer
+            }
+            // Slowness is not refusal: no gate opens to everybody because of it.
+            Err(_) => {
+                let seconds = STORE_DEADLINE.as_secs();
+                Err(StoreError::Unavailable(format!("no answer to {operation} in {seconds} s")))
+            }
+        };
+        let answered = !matches!(answer, Err(StoreError::Unavailable(_)));
+        self.metrics.store_answered(operation, answered, start.elapsed());
+        answer
+    }
+}
