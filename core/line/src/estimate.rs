@@ -91,6 +91,9 @@ impl Estimate {
     /// # Errors
     /// [`NoEstimate::Unknown`] where nothing moves and nothing says when it will.
     pub fn new(input: &EstimateInput, pace: &Pace) -> Result<Estimate, NoEstimate> {
+        if input.capacity == 0 {
+            return Err(NoEstimate::Unknown);
+        }
         let measured = pace.bounds();
         let (slow, fast) = match measured {
             Some((slow, fast)) => (slow * SLOWER_PERCENT / 100, fast * FASTER_PERCENT / 100),
@@ -105,7 +108,7 @@ impl Estimate {
         // Beyond the free slots the line moves as people inside finish. Until a whole dwell was seen, the slow end
         // assumes that everybody uses all of the pass.
         let stay = input.dwell.unwrap_or(input.pass_ttl + input.claim_window).0.max(1);
-        let turnover = (input.capacity.max(1) * 1_000_000 / stay).max(1);
+        let turnover = (input.capacity * 1_000_000 / stay).max(1);
         let slow_fill = if slow == 0 { turnover } else { slow };
         let slow_later = slow_fill.min(turnover * SLOWER_PERCENT / 100).max(1);
         let high = travel(input.position, free, slow_fill, slow_later) + NOTICE_LAG;
@@ -172,5 +175,7 @@ mod tests {
         let manual = EstimateInput { rate_milli: 0, ..input(5) };
         assert_eq!(Estimate::new(&manual, &Pace::default()), Err(NoEstimate::Unknown));
         assert!(Estimate::new(&manual, &steady(10, 60)).is_ok(), "the tenant's own pace counts");
+        let shut = EstimateInput { capacity: 0, ..input(5) };
+        assert_eq!(Estimate::new(&shut, &steady(10, 60)), Err(NoEstimate::Unknown));
     }
 }

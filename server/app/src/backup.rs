@@ -1,0 +1,45 @@
+//! A consistent copy of a data folder: the line's journal and checkpoints, then the records. Each part is read back.
+
+use std::path::Path;
+
+use jari_records::Records;
+
+use crate::cli::Failure;
+use crate::serve::RECORDS_FILE;
+
+/// Copies the data folder `from` to the new folder `to`; `say` is told each step.
+///
+/// The line is copied before the records: a room made in between is then in the records and made anew in the line, empty
+/// as it was; the other way round, the line would hold a room that nobody has defined.
+pub(crate) async fn copy(
+    from: &Path,
+    to: &Path,
+    say: impl Fn(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if to.exists() {
+        let text = format!(
+            "{} exists; name a folder that does not, so that no copy is lost",
+            to.display()
+        );
+        return Err(Failure::failed(text));
+    }
+    say(&format!("copying the line's journal and checkpoints from {}", from.display()))?;
+    jari_embedded::backup(from, to).map_err(|error| Failure::failed(error.to_string()))?;
+    say("the journal and checkpoints are copied and were read back")?;
+    let copied = records(&from.join(RECORDS_FILE), &to.join(RECORDS_FILE)).await;
+    if let Err(failure) = copied {
+        // Half a copy looks like a whole one: better none. That it stays is told by the next try.
+        let _ = std::fs::remove_dir_all(to);
+        return Err(failure);
+    }
+    say("the records are copied and were read back")?;
+    say(&format!("{} is a complete data folder", to.display()))
+}
+
+async fn records(from: &Path, to: &Path) -> Result<(), Failure> {
+    let failed = |error: jari_records::OpenError| Failure::failed(error.to_string());
+    Records::backup(from, to).await.map_err(failed)?;
+    let copy = Records::open(&to.display().to_string()).await.map_err(failed)?;
+    copy.close().await;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! `jari check`: the configuration in effect, or everything that is wrong with it.
+
+use clap::Args;
+
+use super::config_args::ConfigArgs;
+use super::{Failure, print};
+
+const EXAMPLES: &str = "\
+Examples:
+  jari check
+  jari check --config /etc/jari/jari.toml
+  JARI__HTTP__LISTEN=0.0.0.0:80 jari check > jari.toml   # the output is a configuration file";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
+    let config = args.config.load().map_err(|errors| Failure::failed(errors.to_string()))?;
+    print(&config.explain())
+}

@@ -1,0 +1,47 @@
+//! Flags that set the configuration, the last of its four steps.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jari_config::{Config, ConfigErrors, Overrides, Sources};
+
+/// Every other key is set in the file or by its variable: see `jari check`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Configuration")]
+pub(super) struct ConfigArgs {
+    /// The configuration file (TOML). Else $JARI_CONFIG, else ./jari.toml where there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where visitors, tenants and operators are served. [env: JARI__HTTP__LISTEN] [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "IP:PORT")]
+    listen: Option<String>,
+    /// What visitors type, where that is not the address listened on. [env: JARI__HTTP__PUBLIC_URL]
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Where health and metrics are served. [env: JARI__OPS__LISTEN] [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "IP:PORT")]
+    ops_listen: Option<String>,
+    /// The data folder. [env: JARI__STORE__DATA_DIR] [default: jari-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<String>,
+    /// What is logged: off, error, warn, info, debug, trace; by module too. [env: JARI__LOG__LEVEL] [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// text, json, or auto: text on a terminal, json elsewhere. [env: JARI__LOG__FORMAT] [default: auto]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+impl ConfigArgs {
+    /// The configuration in effect.
+    pub(super) fn load(&self) -> Result<Config, ConfigErrors> {
+        let overrides = Overrides::default()
+            .with("--listen", "http.listen", self.listen.as_ref())
+            .with("--public-url", "http.public_url", self.public_url.as_ref())
+            .with("--ops-listen", "ops.listen", self.ops_listen.as_ref())
+            .with("--data", "store.data_dir", self.data.as_ref())
+            .with("--log-level", "log.level", self.log_level.as_ref())
+            .with("--log-format", "log.format", self.log_format.as_ref());
+        Config::load(&Sources::from_process(self.config.clone(), overrides))
+    }
+}

@@ -1,0 +1,178 @@
+//! The flags that describe a room, and the patch of its definition that they make. Checks no bounds: the server does.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use super::span::{OrNone, count_or_none, id_or_none, rate, span_ms, time_or_none};
+use jari_api::Utc;
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnStoreFailure {
+    /// Passes go on, newcomers wait.
+    Wait,
+    /// Nobody passes.
+    Refuse,
+    /// Everybody passes.
+    Pass,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Pacer {
+    /// Always the rate.
+    Fixed,
+    /// Faster while few are inside, slower while many are.
+    Aimd,
+    /// Nobody by itself: `jari room admit`, or the tenant's own calls.
+    Manual,
+}
+
+/// What a room is. Left out: as it was, or the default.
+#[derive(Debug, Args)]
+pub(super) struct RoomFields {
+    /// The room's name on the Korean page.
+    #[arg(long, value_name = "TEXT", help_heading = "Room")]
+    title_ko: Option<String>,
+    /// The room's name on the English page.
+    #[arg(long, value_name = "TEXT", help_heading = "Room")]
+    title_en: Option<String>,
+    /// Where an admitted person goes: an http(s) URL, or a path on this server. [default: /]
+    #[arg(long, value_name = "URL", help_heading = "Room")]
+    target_url: Option<String>,
+    /// The limit group the room shares, or none. [default: none]
+    #[arg(long, value_name = "ID", value_parser = id_or_none, help_heading = "Room")]
+    group: Option<OrNone<String>>,
+    /// What the gate does while the store is down. [default: wait]
+    #[arg(long, value_enum, help_heading = "Room")]
+    on_store_failure: Option<OnStoreFailure>,
+
+    /// Live passes at most: how many people may be inside. [default: 5000]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    capacity: Option<u64>,
+    /// Admissions per second, up to 3 decimals. [default: 200]
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate, help_heading = "Limits")]
+    rate: Option<f64>,
+    /// Admissions that may come at once after a quiet time. [default: 200]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    burst: Option<u64>,
+    /// Admissions of one tick (a second) at most, 1 to 200. [default: 200]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    per_tick: Option<u64>,
+    /// What decides the rate. [default: fixed]
+    #[arg(long, value_enum, help_heading = "Limits")]
+    pacer: Option<Pacer>,
+    /// Places in line at most. [default: 2000000]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_waiting: Option<u64>,
+    /// Admissions in all, then the room is sold out; or none. [default: none]
+    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = "Limits")]
+    admit_total: Option<OrNone<u64>>,
+
+    /// Nobody is admitted before (RFC 3339), or none. [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
+    opens_at: Option<OrNone<Utc>>,
+    /// Joining starts here (RFC 3339), not after opens-at; or none. [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
+    joins_from: Option<OrNone<Utc>>,
+    /// The room closes by itself (RFC 3339), or none. [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
+    closes_at: Option<OrNone<Utc>>,
+    /// A pass ends this long after its last use. [default: 10m]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
+    pass_ttl: Option<u64>,
+    /// A pass never used ends this long after its turn came. [default: 2m]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
+    claim_window: Option<u64>,
+    /// Who was away at the turn may come back for this long. [default: 10m]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
+    absence_grace: Option<u64>,
+    /// Someone heard from within one to two of these is present. [default: 90s]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
+    presence_window: Option<u64>,
+    /// Pages ask this often near the front. [default: 1s]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
+    poll_near: Option<u64>,
+    /// Pages ask this often far back. [default: 10s]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
+    poll_far: Option<u64>,
+}
+
+/// Puts a field into a patch where it was given.
+fn put<T: Into<Value>>(patch: &mut Map<String, Value>, name: &str, value: Option<T>) {
+    if let Some(value) = value {
+        patch.insert(name.to_owned(), value.into());
+    }
+}
+
+impl RoomFields {
+    /// The patch that these flags make: only what was given.
+    pub(super) fn patch(&self) -> Value {
+        let mut patch = Map::new();
+        let mut title = Map::new();
+        put(&mut title, "ko", self.title_ko.as_deref());
+        put(&mut title, "en", self.title_en.as_deref());
+        put(&mut patch, "title", (!title.is_empty()).then_some(title));
+        put(&mut patch, "target_url", self.target_url.as_deref());
+        put(&mut patch, "group", self.group.as_ref().map(OrNone::json));
+        put(&mut patch, "on_store_failure", self.on_store_failure.as_ref().map(name_of));
+        let settings = self.settings();
+        put(&mut patch, "settings", (!settings.is_empty()).then_some(settings));
+        Value::Object(patch)
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        let mut patch = Map::new();
+        put(&mut patch, "capacity", self.capacity);
+        put(&mut patch, "rate_per_s", self.rate);
+        put(&mut patch, "burst", self.burst);
+        put(&mut patch, "per_tick", self.per_tick);
+        put(&mut patch, "pacer", self.pacer.map(|pacer| json!({"kind": name_of(&pacer)})));
+        put(&mut patch, "max_waiting", self.max_waiting);
+        put(&mut patch, "admit_total", self.admit_total.as_ref().map(OrNone::json));
+        put(&mut patch, "opens_at", self.opens_at.as_ref().map(OrNone::json));
+        put(&mut patch, "joins_from", self.joins_from.as_ref().map(OrNone::json));
+        put(&mut patch, "closes_at", self.closes_at.as_ref().map(OrNone::json));
+        put(&mut patch, "pass_ttl_ms", self.pass_ttl);
+        put(&mut patch, "claim_window_ms", self.claim_window);
+        put(&mut patch, "absence_grace_ms", self.absence_grace);
+        put(&mut patch, "presence_window_ms", self.presence_window);
+        put(&mut patch, "poll_near_ms", self.poll_near);
+        put(&mut patch, "poll_far_ms", self.poll_far);
+        patch
+    }
+}
+
+fn name_of(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value().expect("no variant is hidden");
+    value.get_name().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Flags {
+        #[command(flatten)]
+        fields: RoomFields,
+    }
+
+    #[test]
+    fn only_what_was_given_is_in_the_patch() {
+        let patch = |flags: &[&str]| {
+            let line = std::iter::once("test").chain(flags.iter().copied());
+            Flags::parse_from(line).fields.patch()
+        };
+        assert_eq!(patch(&[]), json!({}));
+        let flags = ["--rate", "0.5", "--group", "none", "--pass-ttl", "5m", "--title-ko", "티켓"];
+        let want = json!({
+            "title": {"ko": "티켓"},
+            "group": null,
+            "settings": {"rate_per_s": 0.5, "pass_ttl_ms": 300_000},
+        });
+        assert_eq!(patch(&flags), want);
+        let want = json!({"settings": {"pacer": {"kind": "manual"}, "opens_at": null}});
+        assert_eq!(patch(&["--pacer", "manual", "--opens-at", "none"]), want);
+    }
+}

@@ -1,0 +1,14 @@
+//! Jari put together: the adapters, the server and the command line. The only crate that names adapters.
+
+mod backup;
+mod bootstrap;
+pub mod cli;
+pub mod demo;
+mod logging;
+mod machine;
+mod open_files;
+mod options;
+mod serve;
+
+pub use machine::{SystemClock, SystemEntropy};
+pub use serve::{Running, ServeError, ServeOptions, serve};

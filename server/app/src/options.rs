@@ -1,0 +1,52 @@
+//! From the configuration to the HTTP server's options. Decides no number but those that have no key.
+
+use std::time::Duration;
+
+use jari_config::Http;
+use jari_http::{
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
+};
+use jari_units::Millis;
+use url::Url;
+
+fn time(span: Millis) -> Duration {
+    Duration::from_millis(span.0)
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// The options of a server reached at `public_url`, in a process that may open so many files.
+pub(crate) fn http_options(http: &Http, public_url: Url, open_files: u64) -> HttpOptions {
+    let defaults = HttpOptions::new(public_url);
+    HttpOptions {
+        trusted_proxies: http.trusted_proxies.clone(),
+        forwarded_header: match http.forwarded_header {
+            jari_config::ForwardedHeader::XForwardedFor => ForwardedHeader::XForwardedFor,
+            jari_config::ForwardedHeader::Forwarded => ForwardedHeader::Forwarded,
+        },
+        join_limit: JoinLimit {
+            per_minute: http.join_limit_per_minute,
+            burst: http.join_limit_burst,
+        },
+        connections: ConnectionLimits {
+            max: count(http.connections(open_files)),
+            ..defaults.connections
+        },
+        deadlines: Deadlines {
+            head: time(http.header_read_timeout),
+            request: time(http.request_timeout),
+            write_stall: time(http.write_stall_timeout),
+            drain: time(http.drain_timeout),
+            ..defaults.deadlines
+        },
+        body_max_bytes: count(http.body_max_bytes),
+        streams: StreamLimits {
+            max: http.stream_max,
+            small_room: http.stream_small_room,
+            near_front: http.stream_near_front,
+        },
+        ..defaults
+    }
+}

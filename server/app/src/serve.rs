@@ -1,0 +1,252 @@
+//! Starting and stopping a server in this process: used by `jari serve`, the demo and the tests alike.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jari_config::Config;
+use jari_embedded::EmbeddedStore;
+use jari_http::metrics::Metrics;
+use jari_http::{AppParts, AppState, StartError};
+use jari_ports::{Clock, Entropy};
+use jari_records::Records;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::bootstrap::{self, BootstrapError};
+use crate::open_files::OPEN_FILES_ASSUMED;
+use crate::options::http_options;
+use crate::{SystemClock, SystemEntropy};
+
+/// The control data's file in the data folder.
+pub(crate) const RECORDS_FILE: &str = "records.db";
+/// Beyond the drain's own limit, for the last connections to close.
+const DRAIN_GRACE: Duration = Duration::from_secs(2);
+
+/// What is handed in from outside.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    /// Files the process may open: bounds the connections.
+    pub open_files: u64,
+    /// Makes an admin key though there are keys: for who has lost theirs and owns the data folder.
+    pub new_admin_key: bool,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        ServeOptions {
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            open_files: OPEN_FILES_ASSUMED,
+            new_admin_key: false,
+        }
+    }
+}
+
+/// Why a server did not start; the text says what to do.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Store(#[from] jari_embedded::OpenError),
+    #[error(transparent)]
+    Records(#[from] jari_records::OpenError),
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(
+        "cannot listen on {addr} ({key}): {source}; stop what listens there, or choose another address"
+    )]
+    Listen { key: &'static str, addr: SocketAddr, source: std::io::Error },
+    #[error("the thread that opens the data folder ended early: {0}")]
+    Opening(#[from] tokio::task::JoinError),
+}
+
+/// A server at work.
+#[derive(Debug)]
+pub struct Running {
+    pub public_addr: SocketAddr,
+    pub ops_addr: SocketAddr,
+    /// What visitors type; no slash at the end.
+    pub public_url: Url,
+    /// The admin key, where this start made one: the first on a data folder, or one that was asked to.
+    pub first_key: Option<String>,
+    state: AppState,
+    store: Arc<EmbeddedStore>,
+    records: Records,
+    drain_limit: Duration,
+    public: JoinHandle<()>,
+    ops: JoinHandle<()>,
+    /// Ends what runs beside the listeners.
+    stop: CancellationToken,
+}
+
+/// Starts a server as `config` says.
+///
+/// # Errors
+/// [`ServeError`]; nothing is left running then.
+pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, ServeError> {
+    let ServeOptions { clock, entropy, open_files, new_admin_key } = options;
+    let (store, records) = open(config, clock.clone()).await?;
+    let control = Arc::new(records.clone());
+    let keys = bootstrap::key_ring(&*control, &*clock, &*entropy).await?;
+    let public = listen("http.listen", config.http.listen).await?;
+    let ops = listen("ops.listen", config.ops.listen).await?;
+    let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
+    let (public_addr, ops_addr) = (bound(&public), bound(&ops));
+    let public_url = config.http.public_url_at(public_addr);
+    let parts = AppParts {
+        store: store.clone(),
+        control,
+        clock,
+        entropy,
+        keys,
+        options: http_options(&config.http, public_url.clone(), open_files),
+        metrics: Arc::new(Metrics::new()),
+    };
+    let state = AppState::start(parts).await?;
+    // Last of all that can fail: a key that was made and never shown would be lost.
+    let first_key = bootstrap::admin_key(&state, new_admin_key).await?;
+    let stop = CancellationToken::new();
+    tokio::spawn(stop.clone().run_until_cancelled_owned(note_key_uses(state.clone())));
+    tokio::spawn(stop.clone().run_until_cancelled_owned(jari_http::admitter::run(state.clone())));
+    let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
+    tracing::info!(%public_addr, %ops_addr, "serving on {public_addr}, operators on {ops_addr}");
+    let drain_limit = Duration::from_millis(config.http.drain_timeout.0);
+    Ok(Running {
+        public_addr,
+        ops_addr,
+        public_url,
+        first_key,
+        state,
+        store,
+        records,
+        drain_limit,
+        public,
+        ops,
+        stop,
+    })
+}
+
+/// Opens the data folder: the line first, because its lock keeps a second process out of the records too.
+async fn open(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<(Arc<EmbeddedStore>, Records), ServeError> {
+    let dir = config.store.data_dir.clone();
+    let records_file = dir.join(RECORDS_FILE);
+    let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, clock));
+    let store = Arc::new(opened.await??);
+    let records = Records::open(&records_file.display().to_string()).await?;
+    Ok((store, records))
+}
+
+async fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(addr).await.map_err(|source| ServeError::Listen { key, addr, source })
+}
+
+fn spawn_public(state: &AppState, listener: TcpListener) -> JoinHandle<()> {
+    let state = state.clone();
+    tokio::spawn(async move {
+        if let Err(error) = jari_http::serve(state, listener).await {
+            tracing::error!(%error, "the public listener broke: {error}");
+        }
+    })
+}
+
+fn spawn_ops(state: &AppState, listener: TcpListener, stop: &CancellationToken) -> JoinHandle<()> {
+    let (state, stop) = (state.clone(), stop.clone());
+    tokio::spawn(async move {
+        let stopped = async move { stop.cancelled().await };
+        if let Err(error) = jari_http::ops::serve(state, listener, stopped).await {
+            tracing::error!(%error, "the operators' listener broke: {error}");
+        }
+    })
+}
+
+async fn note_key_uses(state: AppState) {
+    state.api_keys.keep_noting_uses().await;
+}
+
+impl Running {
+    /// Drains and stops: streams are told to come back, requests in flight finish within the configured limit.
+    pub async fn stop(self) {
+        self.state.drain.begin();
+        let Running { mut public, mut ops, stop, state, store, records, drain_limit, .. } = self;
+        if tokio::time::timeout(drain_limit + DRAIN_GRACE, &mut public).await.is_err() {
+            tracing::warn!("some connections did not end within {drain_limit:?} and were cut");
+            public.abort();
+        }
+        if let Err(error) = state.api_keys.note_uses().await {
+            tracing::warn!(%error, "the last uses of API keys were not noted: {error}");
+        }
+        stop.cancel();
+        // Its connections are asked to close, and cut where they do not.
+        if tokio::time::timeout(DRAIN_GRACE, &mut ops).await.is_err() {
+            ops.abort();
+        }
+        records.close().await;
+        let closed = tokio::task::spawn_blocking(move || store.close());
+        if let Err(error) = closed.await {
+            tracing::error!(%error, "closing the store failed: {error}");
+        }
+        tracing::info!("stopped");
+    }
+
+    /// Serves until SIGTERM or Ctrl-C, then stops as [`Running::stop`]; a second signal ends the wait at once.
+    pub async fn until_told(self) {
+        let mut signals = Signals::new();
+        signals.next().await;
+        tracing::info!("draining; a second signal stops at once");
+        tokio::select! {
+            () = self.stop() => {}
+            () = signals.next() => tracing::warn!("stopped at once, as told"),
+        }
+    }
+}
+
+/// What tells a process to stop.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    pub(crate) fn new() -> Self {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let listen = |kind| signal(kind).expect("these signals may be handled by any process");
+            Signals {
+                terminate: listen(SignalKind::terminate()),
+                interrupt: listen(SignalKind::interrupt()),
+            }
+        }
+        #[cfg(not(unix))]
+        Signals {}
+    }
+
+    #[cfg(unix)]
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) async fn next(&mut self) {
+        // Where Ctrl-C cannot be heard, only the system ends the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What operators rely on: the admin API, keys and scopes, the audit trail, the command line, logs, metrics, start and
+//! stop. What visitors rely on is in the other test program.
+
+mod backup;
+mod call_log;
+mod command_line;
+mod groups;
+mod keys;
+mod live_control;
+mod metrics;
+mod openapi;
+mod rooms;
+mod start_and_stop;
+mod trail;
+
+/// The program under test.
+const JARI: &str = env!("CARGO_BIN_EXE_jari");

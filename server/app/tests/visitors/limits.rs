@@ -1,0 +1,101 @@
+//! Asking or joining too fast: told when to come back, and others are not held to it.
+
+use jari_api::PlaceView;
+use jari_testkit::TestApp;
+use reqwest::Method;
+
+use crate::still;
+
+#[tokio::test]
+async fn polling_much_faster_than_directed_is_refused() {
+    let app = TestApp::start().await;
+    let room = app.create_room(still).await;
+    let (fast, other) = (app.visitor(), app.visitor());
+    fast.wait_in(&room).await;
+    other.wait_in(&room).await;
+    let mut served = 0;
+    let refused = loop {
+        let answer = fast.poll(&room).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        served += 1;
+        assert!(served < 50, "nothing held it back");
+    };
+    assert!(served >= 4, "a reload and a second tab are no offence: {served}");
+    let problem = refused.problem(429, "too_fast");
+    let after = problem.fields["poll_after_ms"].as_u64().expect("a number");
+    assert_eq!(refused.header("retry-after"), Some(after.div_ceil(1_000).to_string().as_str()));
+    let _: PlaceView = other.poll(&room).await.expect(200).json();
+}
+
+#[tokio::test]
+async fn joins_of_one_address_are_limited_and_only_trusted_hops_name_another() {
+    let app = TestApp::builder()
+        .set("http.join_limit_per_minute", 1)
+        .set("http.join_limit_burst", 2)
+        .start()
+        .await;
+    let room = app.create_room(still).await;
+    let visitor = app.visitor();
+    visitor.identify().await;
+    let path = format!("/v1/rooms/{room}/places");
+    let join = |from: &'static str| {
+        let request = visitor.request(Method::POST, &path).header("x-forwarded-for", from);
+        async move { request.send().await.expect("the server answers") }
+    };
+    for from in ["192.0.2.1", "192.0.2.2"] {
+        assert!(join(from).await.status().is_success());
+    }
+    let refused = join("192.0.2.3").await;
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    visitor.join(&room).await.problem(429, "too_many_joins");
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
+    let app = TestApp::builder()
+        .set("http.join_limit_per_minute", 1)
+        .set("http.join_limit_burst", 1)
+        .set("http.trusted_proxies", "127.0.0.0/8")
+        .start()
+        .await;
+    let room = app.create_room(still).await;
+    let visitor = app.visitor();
+    visitor.identify().await;
+    let path = format!("/v1/rooms/{room}/places");
+    for (from, status) in [
+        ("192.0.2.1", 201),
+        ("192.0.2.1", 429),
+        ("192.0.2.2", 200),
+        ("192.0.2.9, 192.0.2.2", 429),
+        ("2001:db8:1:1::1", 200),
+        ("2001:db8:1:1::2", 429),
+        ("2001:db8:1:2::1", 200),
+    ] {
+        let request = visitor.request(Method::POST, &path).header("x-forwarded-for", from);
+        let answer = request.send().await.expect("the server answers");
+        assert_eq!(answer.status(), status, "{from}");
+    }
+}
+
+#[tokio::test]
+async fn connections_above_the_limit_are_told_so() {
+    let app =
+        TestApp::builder().set("http.max_connections", 2).set("http.stream_max", 1).start().await;
+    // Each visitor keeps its connection.
+    let (first, second) = (app.visitor(), app.visitor());
+    first.identify().await;
+    second.identify().await;
+    let third = app.visitor();
+    let answer = third.get("/openapi.json").await;
+    answer.problem(503, "overloaded");
+    assert_eq!(answer.header("retry-after"), Some("2"));
+    drop(first);
+    jari_testkit::eventually("a connection is free again", async || {
+        (third.get("/openapi.json").await.status == 200).then_some(())
+    })
+    .await;
+    drop(second);
+}

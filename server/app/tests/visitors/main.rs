@@ -1,0 +1,26 @@
+//! What visitors and sites rely on: identities, places, streams, the gate, the tenant's API, and what they are told when
+//! something is wrong with a request. What operators rely on is in the other test program.
+
+mod bodies;
+mod breakable;
+mod entries;
+mod gate;
+mod joining;
+mod limits;
+mod opening;
+mod places;
+mod store_down;
+mod streams;
+mod tokens;
+
+use jari_api::admin::{PacerBody, RoomBody};
+
+/// Nobody is admitted by the tick: whoever joins waits until a test says otherwise.
+fn still(room: &mut RoomBody) {
+    room.settings.pacer = PacerBody::Manual;
+}
+
+/// Whoever joins is admitted by the next tick.
+fn open(room: &mut RoomBody) {
+    room.settings.rate_per_s = 1_000.0;
+}

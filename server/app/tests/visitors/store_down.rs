@@ -1,0 +1,153 @@
+//! The store away: places are still told from memory, joins say when to come back, and each room's gate does what its
+//! operator chose.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jari::{SystemClock, SystemEntropy};
+use jari_api::{PlaceStatus, PlaceView};
+use jari_embedded::EmbeddedStore;
+use jari_http::metrics::Metrics;
+use jari_http::{AppParts, AppState, HttpOptions};
+use jari_line::Settings;
+use jari_pass::{KeyRing, RingKey};
+use jari_ports::{Clock, Control, Identity, LineStore, OnStoreFailure, RoomDefinition, StoreError};
+use jari_records::Records;
+use jari_testkit::{Visitor, eventually};
+use jari_units::{Mark, RoomId};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::breakable::Breakable;
+
+/// As the gate: it opens to all only after this.
+const FAIL_OPEN_AFTER: Duration = Duration::from_secs(5);
+
+struct Broken {
+    url: url::Url,
+    down: Arc<AtomicBool>,
+    _dir: TempDir,
+}
+
+fn room(id: &str, on_store_failure: OnStoreFailure) -> RoomDefinition {
+    RoomDefinition {
+        id: id.parse().expect("an id"),
+        tenant: "test".parse().expect("an id"),
+        group: None,
+        identity: Identity::Anonymous,
+        title_ko: "시험".to_owned(),
+        title_en: "Test".to_owned(),
+        target_url: "/target".to_owned(),
+        on_store_failure,
+        settings: Settings { rate_milli: 1_000_000, ..Settings::default() },
+        version: 0,
+        created_at: SystemClock.now(),
+    }
+}
+
+/// A server whose store can be broken, with one room of each policy.
+async fn start() -> Broken {
+    let dir = TempDir::new().expect("a temporary folder");
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let line =
+        EmbeddedStore::open(&dir.path().join("line"), clock.clone()).expect("a fresh folder");
+    let records = dir.path().join("records.db").display().to_string();
+    let control = Arc::new(Records::open(&records).await.expect("a fresh file"));
+    for (id, policy) in [
+        ("wait", OnStoreFailure::Wait),
+        ("refuse", OnStoreFailure::Refuse),
+        ("pass", OnStoreFailure::Pass),
+    ] {
+        control.put_room(room(id, policy)).await.expect("stored");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let url: url::Url = format!("http://{address}/").parse().expect("a URL");
+    let keys = vec![RingKey { id: 1, secret: [1; 32], signs: true }];
+    let down = Arc::new(AtomicBool::new(false));
+    let state = AppState::start(AppParts {
+        store: Arc::new(Breakable::new(line, down.clone())),
+        control,
+        clock,
+        entropy: Arc::new(SystemEntropy),
+        keys: KeyRing::new(keys, [2; 32]).expect("one signs"),
+        options: HttpOptions::new(url.clone()),
+        metrics: Arc::new(Metrics::new()),
+    })
+    .await
+    .expect("everything answers");
+    tokio::spawn(jari_http::admitter::run(state.clone()));
+    tokio::spawn(jari_http::serve(state, listener));
+    Broken { url, down, _dir: dir }
+}
+
+async fn admitted(url: &url::Url, room: &str) -> Visitor {
+    let visitor = Visitor::new(url.clone());
+    visitor.wait_in(room).await;
+    eventually("the visitor is admitted", async || {
+        let answer = visitor.poll(room).await;
+        let place = (answer.status == 200).then(|| answer.json::<PlaceView>())?;
+        (place.status == PlaceStatus::Admitted).then_some(())
+    })
+    .await;
+    visitor
+}
+
+#[tokio::test]
+async fn memory_still_answers_and_each_gate_keeps_to_its_policy() {
+    let broken = start().await;
+    let url = &broken.url;
+    let (wait, refuse) = (admitted(url, "wait").await, admitted(url, "refuse").await);
+    let unclaimed = admitted(url, "wait").await;
+    let _ = wait.gate("wait").await.expect(204);
+    let _ = refuse.gate("refuse").await.expect(204);
+    let stranger = Visitor::new(url.clone());
+    stranger.identify().await;
+
+    broken.down.store(true, Ordering::SeqCst);
+    let refused = stranger.join("wait").await;
+    assert!(refused.problem(503, "store_unavailable").fields.contains_key("poll_after_ms"));
+    assert!(refused.header("retry-after").is_some());
+    let place: PlaceView = wait.poll("wait").await.expect(200).json();
+    assert_eq!(place.status, PlaceStatus::Admitted);
+    // Passes go on, used or not; newcomers wait.
+    let _ = wait.gate("wait").await.expect(204);
+    let _ = unclaimed.gate("wait").await.expect(204);
+    stranger.gate("wait").await.problem(428, "pass_required");
+    refuse.gate("refuse").await.problem(503, "store_unavailable");
+
+    // Not at once: a slow moment opens no gate.
+    stranger.gate("pass").await.problem(428, "pass_required");
+    let from = tokio::time::Instant::now();
+    let open = eventually("the gate opens to all", async || {
+        let answer = stranger.gate("pass").await;
+        (answer.status == 204).then_some(answer)
+    })
+    .await;
+    assert!(from.elapsed() + Duration::from_secs(1) >= FAIL_OPEN_AFTER, "{:?}", from.elapsed());
+    assert_eq!(open.header("jari-unchecked"), Some("store_unavailable"));
+    assert_eq!(open.header("set-cookie"), None, "nobody gets a pass of it");
+
+    broken.down.store(false, Ordering::SeqCst);
+    eventually("the gate is closed again", async || {
+        (stranger.gate("pass").await.status == 428).then_some(())
+    })
+    .await;
+    let _ = refuse.gate("refuse").await.expect(204);
+    let _ = stranger.join("wait").await.expect(201);
+}
+
+/// The wrapper itself is honest: what it does not break it passes on.
+#[tokio::test]
+async fn a_breakable_store_breaks_only_when_told() {
+    let dir = TempDir::new().expect("a temporary folder");
+    let line = EmbeddedStore::open(dir.path(), Arc::new(SystemClock)).expect("a fresh folder");
+    let down = Arc::new(AtomicBool::new(false));
+    let store = Breakable::new(line, down.clone());
+    let room: RoomId = "shop".parse().expect("an id");
+    assert!(store.create(&room, Settings::default()).await.expect("up").outcome);
+    down.store(true, Ordering::SeqCst);
+    let answer = store.join(&room, Mark::NONE, Vec::new()).await;
+    assert!(matches!(answer, Err(StoreError::Unavailable(_))));
+}

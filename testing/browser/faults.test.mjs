@@ -1,0 +1,119 @@
+// A server that hangs, refuses or forgets strands nobody: the same place, on a new connection, within the page's limits.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { closeLater, newVisitor, position, until, untilMode, useBrowser } from "./browser.mjs";
+import { newRoom } from "./jari.mjs";
+import { hangingProxy } from "./proxy.mjs";
+
+useBrowser();
+
+// One silent call, its pause and the next answer.
+const HUNG_CALL_MS = 8000 + 3000;
+// A stream is silent for so long before it is dropped; then polls may meet the few other connections that hang, one by one.
+const HUNG_STREAM_MS = 35000 + 3 * HUNG_CALL_MS;
+
+const through = (proxy, room) => `${proxy.url}/rooms/${room.room}`;
+
+test("a stream that falls silent is dropped and the page goes on", async () => {
+  const room = await newRoom();
+  await room.crowd(4);
+  const proxy = closeLater(await hangingProxy());
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  await page.goto(through(proxy, room));
+  await untilMode(page, "waiting");
+  assert.equal(await position(page), 5);
+  const before = proxy.connections();
+  proxy.hangOpenConnections();
+  await room.move(5);
+  await untilMode(page, "admitted", HUNG_STREAM_MS);
+  assert.ok(proxy.connections() > before, "on a new connection");
+});
+
+test("a poll that hangs is made again on a new connection, with the same place", async () => {
+  const room = await newRoom();
+  await room.crowd(4);
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  await page.route("**/events", (route) => route.fulfill({ status: 503, body: '{"code":"stream_refused"}' }));
+  let hangs = 1;
+  let answers = 0;
+  await page.route("**/places/me", async (route) => {
+    if (hangs-- > 0) return; // Never answered.
+    answers += 1;
+    await route.continue();
+  });
+  await page.goto(room.page);
+  await untilMode(page, "waiting");
+  await page.locator("#trouble").waitFor({ timeout: 10000 + HUNG_CALL_MS });
+  assert.equal(await position(page), 5, "the position stays on the page meanwhile");
+  await page.locator("#trouble").waitFor({ state: "hidden", timeout: HUNG_CALL_MS });
+  assert.ok(answers > 0);
+  assert.equal(await position(page), 5);
+});
+
+test("a join whose answer is lost gives the same place when it is made again", async () => {
+  const room = await newRoom();
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  let lose = 1;
+  await page.route("**/places", async (route) => {
+    if (lose-- > 0) {
+      await route.fetch();
+      await route.abort();
+    } else {
+      await route.continue();
+    }
+  });
+  await page.goto(room.page);
+  await untilMode(page, "waiting");
+  assert.equal(await position(page), 1);
+});
+
+test("refusals that pass by themselves are waited out as long as they say", async () => {
+  const room = await newRoom();
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  const asked = [];
+  await page.route("**/places", async (route) => {
+    asked.push(Date.now());
+    if (asked.length > 1) return route.continue();
+    await route.fulfill({ status: 503, body: '{"code":"overloaded","poll_after_ms":2500}' });
+  });
+  await page.goto(room.page);
+  await untilMode(page, "busy");
+  await untilMode(page, "waiting");
+  const pause = asked[1] - asked[0];
+  assert.ok(pause >= 2500 && pause < 5000, `${pause} ms`);
+});
+
+test("a lost place cookie is made good by the identity; a lost identity by a new one", async () => {
+  const room = await newRoom();
+  await room.crowd(2);
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  await page.route("**/events", (route) => route.fulfill({ status: 503, body: "{}" }));
+  await page.goto(room.page);
+  assert.equal(await position(page), 3);
+  await visitor.context.clearCookies({ name: `jari_place_${room.room}` });
+  await page.waitForResponse((response) => response.url().endsWith("/places") && response.ok(), { timeout: 20000 });
+  assert.equal(await position(page), 3);
+  await visitor.context.clearCookies();
+  await page.waitForResponse((response) => response.url().endsWith("/v1/visitors"), { timeout: 20000 });
+  await until("it waits again", () => page.locator("#trouble").isHidden(), Boolean);
+  await untilMode(page, "waiting");
+});
+
+test("back online the page asks at once", async () => {
+  const room = await newRoom();
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  await page.route("**/events", (route) => route.fulfill({ status: 503, body: "{}" }));
+  await page.goto(room.page);
+  await untilMode(page, "waiting");
+  await visitor.context.setOffline(true);
+  await page.locator("#trouble").filter({ hasText: "인터넷 연결이 끊겼습니다" }).waitFor({ timeout: 20000 });
+  await page.waitForTimeout(5000);
+  await visitor.context.setOffline(false);
+  await page.locator("#trouble").waitFor({ state: "hidden", timeout: 5000 });
+});

@@ -1,0 +1,53 @@
+// A running Jari as its operator and as a crowd of API visitors. Knows no browser.
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+
+function needed(name) {
+  const value = process.env[name];
+  assert.ok(value, `${name} must be set: see README.md`);
+  return value;
+}
+
+export const JARI_URL = needed("JARI_URL").replace(/\/$/, "");
+const ADMIN_KEY = needed("JARI_ADMIN_KEY");
+
+async function admin(method, path, body) {
+  const response = await fetch(`${JARI_URL}/v1/admin/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+  return text ? JSON.parse(text) : {};
+}
+
+// A room of one test's own. By default nobody is admitted until the test says so.
+export async function newRoom(settings = {}) {
+  const room = `t-${randomBytes(6).toString("hex")}`;
+  await admin("POST", "rooms", {
+    room,
+    title: { ko: "가을 음악회 예매", en: "Autumn concert tickets" },
+    identity: "anonymous",
+    target_url: `${JARI_URL}/v1/rooms/${room}?from=page`,
+    settings: { capacity: 0, rate_per_s: 1, burst: 1, ...settings },
+  });
+  return {
+    room,
+    page: `${JARI_URL}/rooms/${room}`,
+    // Lets so many in per second from now on.
+    move: (rate_per_s) =>
+      admin("PATCH", `rooms/${room}`, { settings: { capacity: 5000, rate_per_s, burst: rate_per_s } }),
+    set: (changed) => admin("PATCH", `rooms/${room}`, { settings: changed }),
+    act: (what, body = {}) => admin("POST", `rooms/${room}/${what}`, body),
+    // As many people from the API, who stand in line and never move.
+    crowd: (people) => Promise.all(Array.from({ length: people }, () => join(room))),
+  };
+}
+
+async function join(room) {
+  const visitor = await fetch(`${JARI_URL}/v1/visitors`, { method: "POST" });
+  const cookie = visitor.headers.getSetCookie().map((text) => text.split(";")[0]).join("; ");
+  const place = await fetch(`${JARI_URL}/v1/rooms/${room}/places`, { method: "POST", headers: { cookie } });
+  assert.ok(place.ok, `a join: ${place.status} ${await place.text()}`);
+}

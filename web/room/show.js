@@ -1,0 +1,111 @@
+// Draws a state on the page. Decides nothing that is not about looks, and makes no calls.
+import { behind, progress } from "./line.js";
+import { count, estimateText, say, spanText, timeText } from "./texts.js";
+
+export const at = (id) => document.getElementById(id);
+
+// Only what changed is written: a screen reader's place on the page and a text selection stay.
+function text(id, value) {
+  if (at(id).textContent !== value) at(id).textContent = value;
+}
+
+function visible(id, yes) {
+  at(id).hidden = !yes;
+}
+
+const IN_LINE = ["waiting", "next", "absent", "paused", "ready", "closed_kept"];
+const SOUND = [...IN_LINE, "connecting", "not_open", "busy", "room_full", "offline"];
+
+// `scene` is {state, mode, shown, memory, now, title}.
+export function draw(scene) {
+  const { state, mode, shown } = scene;
+  const line = state.line ?? {};
+  const held = ["waiting", "next", "absent"].includes(state.view?.status);
+  at("card").dataset.mode = mode;
+  text("headline", say(`headline.${mode}`));
+  text("detail", detailText(scene, line));
+  visible("numbers", shown !== undefined && IN_LINE.includes(mode));
+  if (shown !== undefined) drawNumbers(scene, line);
+  drawOpening(scene, line);
+  drawTurn(scene);
+  drawNotice(line);
+  visible("again", mode === "ended" || mode === "left");
+  visible("leave", held);
+  visible("sound", SOUND.includes(mode));
+  visible("about", SOUND.includes(mode));
+  drawTrouble(state);
+  document.title = titleText(scene);
+}
+
+function detailText({ state, mode }, line) {
+  const told = state.problem?.message || line.message;
+  const reopens = state.problem?.reopens_at ?? line.reopens_at;
+  if (!["closed", "closed_kept", "sold_out"].includes(mode)) return say(`detail.${mode}`);
+  const parts = [told || say(`detail.${mode}`)];
+  if (reopens) parts.push(say("reopens_at", { time: timeText(reopens) }));
+  return parts.join("\n");
+}
+
+function drawNumbers({ state, shown, memory }, line) {
+  text("position", count(shown));
+  text("unit", say("unit"));
+  at("progress").value = progress(memory);
+  text("estimate", estimateText(state.view.estimate, state.view.no_estimate));
+  text("behind", say("people", { n: count(behind(state.view, line, shown) ?? 0) }));
+  visible("moved", Boolean(line.moved));
+  text("moved", line.moved ? say(`moved.${line.moved}`) : "");
+}
+
+function drawOpening({ state, mode, now }, line) {
+  const opens = state.problem?.opens_at ?? line.opens_at;
+  visible("opening", (mode === "not_open" || mode === "ready") && Boolean(opens));
+  if (!opens) return;
+  const left = Date.parse(opens) - now - (state.skewMs ?? 0);
+  text("countdown", left > 0 ? spanText(left) : say("opens_soon"));
+  text("opens", say("opens_at", { time: timeText(opens) }));
+}
+
+export function passLeftMs(state, now) {
+  return state.view.pass.remaining_ms - (now - state.viewAt);
+}
+
+// Only the web's own schemes: a link must not become a script.
+export function enterUrl(state) {
+  try {
+    const url = new URL(state.view.pass.target_url, location.href);
+    return /^https?:$/.test(url.protocol) ? url.href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function drawTurn({ state, mode, now }) {
+  const pass = mode === "admitted" ? state.view.pass : undefined;
+  const url = pass && enterUrl(state);
+  visible("turn", Boolean(url));
+  if (!url) return;
+  if (at("enter").href !== url) at("enter").href = url;
+  const span = spanText(passLeftMs(state, now));
+  text("remaining", say(pass.claimed ? "remaining_claimed" : "remaining", { span }));
+}
+
+function drawNotice(line) {
+  visible("notice", Boolean(line.notice?.text));
+  text("notice-text", line.notice?.text ?? "");
+}
+
+export function troubleText({ view, problem }) {
+  if (!view || view.status === "ended" || !problem) return "";
+  return say(navigator.onLine === false ? "trouble.offline" : "trouble.retry");
+}
+
+function drawTrouble(state) {
+  const trouble = troubleText(state);
+  visible("trouble", Boolean(trouble));
+  text("trouble", trouble);
+}
+
+function titleText({ mode, shown, title }) {
+  if (mode === "admitted") return `${say("turn_title")} · ${title}`;
+  return shown === undefined ? title : `(${count(shown)}) ${title}`;
+}
