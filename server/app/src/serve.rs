@@ -186,6 +186,7 @@ impl Running {
             tracing::warn!(%error, "the last uses of API keys were not noted: {error}");
         }
         stop.cancel();
+        state.rooms.stop();
         // Its connections are asked to close, and cut where they do not.
         if tokio::time::timeout(DRAIN_GRACE, &mut ops).await.is_err() {
             ops.abort();

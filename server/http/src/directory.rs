@@ -35,7 +35,7 @@ pub struct RoomEntry {
     jitter: Arc<Jitter>,
     definition: ArcSwap<RoomDefinition>,
     runtime: OnceCell<Arc<RoomRuntime>>,
-    /// Cancelled when the room is deleted.
+    /// Cancelled when the room is deleted or the node stops.
     stop: CancellationToken,
 }
 
@@ -196,6 +196,13 @@ impl RoomDirectory {
                     tracing::warn!(%room, %error, "room {room} ends with unsent marks: {error}");
                 }
             }
+        }
+    }
+
+    /// Ends every room's work on this node: before the store closes, which would look like an outage to them.
+    pub fn stop(&self) {
+        for entry in self.list() {
+            entry.stop.cancel();
         }
     }
 
