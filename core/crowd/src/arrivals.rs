@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::dice::span;
 
-/// A named shape of arrivals. All three are assumptions about how sales go, not measurements of one.
+/// A named shape of arrivals. All are assumptions about how sales go, not measurements of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Curve {
     /// Everybody waited for the opening: half are there in the first twelfth of the window, then a long tail. The
@@ -18,10 +18,14 @@ pub enum Curve {
     Ramp,
     /// A big concert: people gather early, most come around the opening at two fifths, stragglers follow.
     Stadium,
+    /// An ordinary day that is too busy: as many come in each minute.
+    Steady,
+    /// Word goes out three times: by mail, on air, by the press. Each wave is smaller than the one before.
+    Waves,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("there are the curves burst, ramp and stadium")]
+#[error("there are the curves burst, ramp, stadium, steady and waves")]
 pub struct UnknownCurve;
 
 /// A point of a curve: how far into the window (0 to 1), and the rate there against the curve's other points.
@@ -32,15 +36,30 @@ const BURST: &[Knot] = &[(0.0, 7.0), (0.05, 6.4), (0.1, 3.2), (0.2, 0.9), (0.5, 
 const RAMP: &[Knot] = &[(0.0, 0.0), (1.0, 2.0)];
 const STADIUM: &[Knot] =
     &[(0.0, 0.2), (0.3, 0.6), (0.38, 3.0), (0.42, 5.0), (0.5, 1.5), (0.7, 0.4), (1.0, 0.1)];
+const STEADY: &[Knot] = &[(0.0, 1.0), (1.0, 1.0)];
+const WAVES: &[Knot] = &[
+    (0.0, 0.1),
+    (0.05, 4.0),
+    (0.15, 0.5),
+    (0.4, 0.3),
+    (0.45, 3.0),
+    (0.55, 0.4),
+    (0.75, 0.2),
+    (0.8, 1.8),
+    (1.0, 0.1),
+];
 
 impl Curve {
-    pub const ALL: [Curve; 3] = [Curve::Burst, Curve::Ramp, Curve::Stadium];
+    pub const ALL: [Curve; 5] =
+        [Curve::Burst, Curve::Ramp, Curve::Stadium, Curve::Steady, Curve::Waves];
 
     fn knots(self) -> &'static [Knot] {
         match self {
             Curve::Burst => BURST,
             Curve::Ramp => RAMP,
             Curve::Stadium => STADIUM,
+            Curve::Steady => STEADY,
+            Curve::Waves => WAVES,
         }
     }
 
@@ -112,6 +131,8 @@ impl fmt::Display for Curve {
             Curve::Burst => "burst",
             Curve::Ramp => "ramp",
             Curve::Stadium => "stadium",
+            Curve::Steady => "steady",
+            Curve::Waves => "waves",
         })
     }
 }

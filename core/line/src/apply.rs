@@ -79,7 +79,8 @@ impl Ledger {
         for seq in seqs.iter() {
             let grant = if self.once.contains(seq) { 2 } else { 1 };
             self.totals.admitted += u64::from(grant == 1);
-            let pass = Pass { grant, deadline, claimed_at: None, paying_since: None };
+            let granted_at = self.clocks.silence_ms;
+            let pass = Pass { grant, deadline, granted_at, claimed_at: None, paying_since: None };
             self.passes.put(seq, pass);
         }
     }
@@ -112,6 +113,8 @@ impl Ledger {
     }
 
     fn count_end(&mut self, pass: &Pass) {
+        self.totals.stays += 1;
+        self.totals.stay_ms += (self.clocks.silence_ms - pass.granted_at).0;
         if let Some(claimed_at) = pass.claimed_at {
             self.totals.dwells += 1;
             self.totals.dwell_ms += (self.clocks.silence_ms - claimed_at).0;

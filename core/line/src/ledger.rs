@@ -93,6 +93,9 @@ pub struct Totals {
     /// Passes ended after they were claimed, and the sum of their time inside.
     pub dwells: u64,
     pub dwell_ms: u64,
+    /// Passes that ended, claimed or not, and the sum of their lives from call to end.
+    pub stays: u64,
+    pub stay_ms: u64,
     pub mass_absences: u64,
 }
 
@@ -216,6 +219,12 @@ impl Ledger {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.w.is_empty() && self.passes.live() == 0
+    }
+
+    /// Its limit group has lent it live passes: they are free for other rooms only once a tick has used a lower grant.
+    #[must_use]
+    pub fn holds_quota(&self) -> bool {
+        self.settings.grouped && self.live_quota > 0
     }
 
     /// When an idle room wants its next tick: opening and closing times still ahead of its clock.

@@ -14,6 +14,7 @@ pub struct Pass {
     pub grant: u8,
     /// Ended when `deadline <= silence_ms`, at the next tick.
     pub deadline: Millis,
+    pub granted_at: Millis,
     /// When it was first used; `None` while unclaimed.
     pub claimed_at: Option<Millis>,
     /// When its owner first said "paying now".
@@ -34,6 +35,8 @@ pub struct Passes {
     by_seq: BTreeMap<Seq, Pass>,
     unclaimed: BTreeSet<(Millis, Seq)>,
     claimed: BTreeSet<(Millis, Seq)>,
+    /// Sum of `granted_at` over all: tells how long they have been live together.
+    granted_sum: u64,
 }
 
 impl Passes {
@@ -60,13 +63,20 @@ impl Passes {
     pub(crate) fn put(&mut self, seq: Seq, pass: Pass) {
         self.remove(seq);
         self.due_of(&pass).insert((pass.deadline, seq));
+        self.granted_sum += pass.granted_at.0;
         self.by_seq.insert(seq, pass);
     }
 
     pub(crate) fn remove(&mut self, seq: Seq) -> Option<Pass> {
         let pass = self.by_seq.remove(&seq)?;
         self.due_of(&pass).remove(&(pass.deadline, seq));
+        self.granted_sum -= pass.granted_at.0;
         Some(pass)
+    }
+
+    /// How long all live passes have been live, added up.
+    pub(crate) fn live_ms(&self, silence_ms: Millis) -> u64 {
+        (silence_ms.0 * self.live()).saturating_sub(self.granted_sum)
     }
 
     fn due_of(&mut self, pass: &Pass) -> &mut BTreeSet<(Millis, Seq)> {

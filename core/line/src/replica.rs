@@ -9,7 +9,7 @@ use crate::{Change, Event, OutOfOrder, RoomEvent};
 /// People are told why their estimate moved for this long.
 const MOVED_TOLD_FOR: Millis = Millis::from_mins(2);
 /// Fewer stays than this say little about the mean.
-const DWELLS_MIN: u64 = 10;
+const STAYS_MIN: u64 = 10;
 
 /// Why estimates moved lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,18 +103,33 @@ impl Replica {
             Phase::Paused => return Err(NoEstimate::Paused),
             Phase::SoldOut | Phase::Closed(_) => return Err(NoEstimate::Closed),
         }
-        let (settings, totals) = (ledger.settings(), ledger.totals());
-        let dwell = (totals.dwells >= DWELLS_MIN).then(|| Millis(totals.dwell_ms / totals.dwells));
+        let settings = ledger.settings();
         let input = EstimateInput {
             position,
             rate_milli: ledger.rate_milli(),
             capacity: settings.capacity,
             live: ledger.passes().live(),
-            dwell,
-            pass_ttl: settings.pass_ttl,
-            claim_window: settings.claim_window,
+            stay: self.stay(),
+            stay_max: settings.pass_ttl + settings.claim_window,
+            served_per_mille: self.served_per_mille(),
         };
         Estimate::new(&input, &self.pace)
+    }
+}
+
+impl Replica {
+    /// How long a pass lives. Those still live count with the time they have had: whoever ends first stays shortest, so
+    /// that the mean of the ended alone would be far too short at first.
+    fn stay(&self) -> Option<Millis> {
+        let (ledger, totals) = (&self.ledger, self.ledger.totals());
+        let live_ms = ledger.passes().live_ms(ledger.clocks().silence_ms);
+        (totals.stays >= STAYS_MIN).then(|| Millis((totals.stay_ms + live_ms) / totals.stays))
+    }
+
+    /// Places that the line moves by for 1,000 passes: those who left the page are passed for nothing.
+    fn served_per_mille(&self) -> u64 {
+        let (served, admitted) = (self.ledger.served(), self.ledger.totals().admitted);
+        if admitted < STAYS_MIN { 1_000 } else { (served * 1_000 / admitted).clamp(1_000, 10_000) }
     }
 }
 

@@ -1,0 +1,371 @@
+//! Plays a crowd through a room in virtual time, one tick after the other.
+
+use std::collections::BTreeMap;
+
+use jari_crowd::{Crowd, Person, Turn, What};
+use jari_line::{
+    Event, JoinOutcome, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings, Standing,
+};
+use jari_units::{Mark, Millis, PassId, Seq, SubjectKey, Timestamp, limits};
+
+use crate::agenda::{Agenda, Deed};
+use crate::calibration::Shown;
+use crate::report::{Moment, Report, Waits};
+
+/// The presence flush of a real node.
+const SEEN_EVERY: u64 = 5;
+/// Ranges are noted this often, for at most so many people at once.
+const SHOWN_EVERY: u64 = 15;
+const SHOWN_MAX: u64 = 400;
+/// Moments in a timeline at most: as many as a picture has room for.
+const MOMENTS: u64 = 600;
+/// When virtual time starts. Any time does, but 0 is also "never".
+const START: Timestamp = Timestamp(1_000_000);
+
+/// What to rehearse.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub settings: Settings,
+    pub crowd: Crowd,
+    /// Virtual time ends here, whoever still waits.
+    pub horizon: Millis,
+}
+
+/// Where one simulated person stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Life {
+    seq: Option<Seq>,
+    joined_at: Millis,
+    /// The page is closed or the phone locked so often at once.
+    away: u32,
+    gone: bool,
+    inside: Option<PassId>,
+}
+
+struct Play {
+    room: Room,
+    replica: Replica,
+    people: Vec<Person>,
+    lives: Vec<Life>,
+    owners: BTreeMap<Seq, u32>,
+    agenda: Agenda,
+    /// Waiting places whose owner can be heard.
+    heard: SeqSet,
+    now: Millis,
+    someone_came_back: bool,
+    shown: Shown,
+    waits: Vec<Millis>,
+    turned_away: u64,
+    gave_up: u64,
+}
+
+/// Rehearses. `progress` is told of each virtual minute.
+pub fn rehearse(plan: &Plan, progress: &mut dyn FnMut(Millis)) -> Report {
+    let mut play = Play::new(plan);
+    let ticks = plan.horizon.0 / limits::TICK.0;
+    let moment_every = (ticks / MOMENTS).max(1);
+    let mut timeline: Vec<Moment> = Vec::new();
+    let (mut peak_waiting, mut peak_live, mut drained_after) = (0, 0, None);
+    for tick in 0..ticks {
+        play.now = Millis(tick * limits::TICK.0);
+        play.tick(tick);
+        let moment = play.moment();
+        peak_waiting = peak_waiting.max(moment.waiting);
+        peak_live = peak_live.max(moment.live);
+        if moment.waiting > 0 {
+            drained_after = None;
+        } else if drained_after.is_none() && moment.admitted > 0 {
+            drained_after = Some(play.now);
+        }
+        if tick.is_multiple_of(moment_every) {
+            timeline.push(moment);
+        }
+        if tick.is_multiple_of(60) {
+            progress(play.now);
+        }
+        if play.is_over() {
+            break;
+        }
+    }
+    Report {
+        people: play.people.len() as u32,
+        turned_away: play.turned_away,
+        gave_up: play.gave_up,
+        totals: *play.room.ledger().totals(),
+        peak_waiting,
+        peak_live,
+        drained_after,
+        waits: Waits::of(play.waits),
+        calibration: play.shown.finish(),
+        timeline: thin(timeline),
+    }
+}
+
+/// A rehearsal that ended early has fewer moments than it could show, never more.
+fn thin(timeline: Vec<Moment>) -> Vec<Moment> {
+    let every = timeline.len().div_ceil(MOMENTS as usize).max(1);
+    timeline.into_iter().step_by(every).collect()
+}
+
+fn subject(person: u32) -> SubjectKey {
+    let mut key = [0; 16];
+    key[..4].copy_from_slice(&person.wrapping_mul(0x9e37_79b9).to_be_bytes());
+    key[4..8].copy_from_slice(&person.to_be_bytes());
+    SubjectKey(key)
+}
+
+impl Play {
+    fn new(plan: &Plan) -> Play {
+        // Times of the day mean nothing here: the rehearsal opens the room at once.
+        let settings = Settings {
+            opens_at: None,
+            joins_from: None,
+            closes_at: None,
+            grouped: false,
+            ..plan.settings.clone()
+        };
+        let room = Room::create(settings, START, 0).outcome;
+        let people = plan.crowd.in_order_of_arrival();
+        let mut agenda = Agenda::default();
+        for (at, person) in people.iter().enumerate() {
+            agenda.plan(person.arrives_after, at as u32, Deed::Join);
+        }
+        Play {
+            replica: Replica::new(room.read()),
+            room,
+            lives: vec![Life::default(); people.len()],
+            people,
+            owners: BTreeMap::new(),
+            agenda,
+            heard: SeqSet::default(),
+            now: Millis::ZERO,
+            someone_came_back: false,
+            shown: Shown::default(),
+            waits: Vec::new(),
+            turned_away: 0,
+            gave_up: 0,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.agenda.is_empty() && self.room.ledger().is_idle()
+    }
+
+    fn moment(&self) -> Moment {
+        let ledger = self.room.ledger();
+        Moment {
+            at: self.now,
+            waiting: ledger.waiting(),
+            live: ledger.passes().live(),
+            admitted: ledger.totals().admitted,
+            rate_milli: ledger.rate_milli(),
+        }
+    }
+
+    fn tick(&mut self, tick: u64) {
+        while let Some((person, deed)) = self.agenda.due(self.now) {
+            self.carry_out(person, deed);
+        }
+        if tick.is_multiple_of(SEEN_EVERY) || std::mem::take(&mut self.someone_came_back) {
+            for bits in SeenBits::pack(&self.heard) {
+                let done = self.room.seen(Mark::NONE, &bits).expect("no mark is never ahead");
+                self.follow(done.event.as_deref());
+            }
+        }
+        let now = START + self.now;
+        let done = self.room.admit(Mark::NONE, now, None).expect("no mark is never ahead");
+        self.follow(done.event.as_deref());
+        if let Some(Event::Ticked(ticked)) = done.event.as_ref().map(|event| &event.event) {
+            if let Some(calls) = &ticked.calls {
+                calls.seqs.iter().for_each(|seq| self.called(seq));
+            }
+            // Their page tells those who are there that they are next, and is heard again.
+            let again = ticked.second_chance.iter().filter(|seq| self.is_heard(*seq));
+            let again: SeqSet = again.collect();
+            self.heard.add_all(&again);
+            self.someone_came_back |= !again.is_empty();
+        }
+        self.settle_ranges();
+        if tick.is_multiple_of(SHOWN_EVERY) {
+            self.show_ranges();
+        }
+    }
+
+    fn follow(&mut self, event: Option<&RoomEvent>) {
+        if let Some(event) = event {
+            self.replica.apply(event).expect("the events of one room are in order");
+        }
+    }
+
+    fn carry_out(&mut self, person: u32, deed: Deed) {
+        match deed {
+            Deed::Join => self.join(person),
+            Deed::Away(span) => {
+                self.life(person).away += 1;
+                self.unhear(person);
+                self.agenda.plan(self.now + span, person, Deed::Back);
+            }
+            Deed::Back => {
+                let life = self.life(person);
+                life.away -= 1;
+                if life.away == 0 {
+                    self.look(person);
+                }
+            }
+            Deed::GiveUp => self.give_up(person),
+            Deed::GoIn => self.go_in(person),
+            Deed::Touch => self.touch(person),
+            Deed::Finish => self.finish(person),
+        }
+    }
+
+    fn life(&mut self, person: u32) -> &mut Life {
+        &mut self.lives[person as usize]
+    }
+
+    fn is_heard(&self, seq: Seq) -> bool {
+        let life = self.owners.get(&seq).map(|person| self.lives[*person as usize]);
+        life.is_some_and(|life| life.away == 0 && !life.gone)
+    }
+
+    fn join(&mut self, person: u32) {
+        let done = self.room.join(Mark::NONE, &[subject(person)]).expect("no mark is never ahead");
+        self.follow(done.event.as_deref());
+        let seq = match done.outcome[0] {
+            JoinOutcome::Joined { seq } => seq,
+            _ => {
+                self.turned_away += 1;
+                self.life(person).gone = true;
+                return;
+            }
+        };
+        let now = self.now;
+        let life = self.life(person);
+        (life.seq, life.joined_at) = (Some(seq), now);
+        self.owners.insert(seq, person);
+        self.heard.insert(seq);
+        let Person { interruptions, gives_up, .. } = self.people[person as usize].clone();
+        for interruption in interruptions {
+            // A refresh and a second tab keep the place and are heard all the same.
+            if let What::Idle(span) | What::CloseAndReturn(span) = interruption.what {
+                self.agenda.plan(now + interruption.after, person, Deed::Away(span));
+            }
+        }
+        if let Some(gives_up) = gives_up {
+            self.agenda.plan(now + gives_up.after, person, Deed::GiveUp);
+        }
+    }
+
+    fn unhear(&mut self, person: u32) {
+        if let Some(seq) = self.lives[person as usize].seq {
+            self.heard.remove(seq);
+        }
+    }
+
+    /// Back at the page: it asks, and shows how the place stands.
+    fn look(&mut self, person: u32) {
+        let life = self.lives[person as usize];
+        let Some(seq) = life.seq.filter(|_| !life.gone && life.inside.is_none()) else { return };
+        match self.standing(seq) {
+            Standing::Admitted(_) => self.turn_is_seen(person),
+            Standing::InLine { .. } | Standing::Absent { .. } => {
+                self.heard.insert(seq);
+                self.someone_came_back = true;
+            }
+            Standing::Ended => self.life(person).gone = true,
+        }
+    }
+
+    fn standing(&self, seq: Seq) -> Standing {
+        self.room.ledger().standing(self.room.mark().incarnation, seq)
+    }
+
+    fn called(&mut self, seq: Seq) {
+        self.heard.remove(seq);
+        let Some(person) = self.owners.get(&seq).copied() else { return };
+        let life = self.lives[person as usize];
+        self.waits.push(self.now - life.joined_at);
+        if life.away == 0 && !life.gone {
+            self.turn_is_seen(person);
+        }
+    }
+
+    fn turn_is_seen(&mut self, person: u32) {
+        let Person { turn, reaction, .. } = self.people[person as usize];
+        if let Turn::GoesIn(_) = turn {
+            self.agenda.plan(self.now + reaction, person, Deed::GoIn);
+        }
+    }
+
+    fn give_up(&mut self, person: u32) {
+        let life = self.lives[person as usize];
+        let Some(seq) = life.seq.filter(|_| !life.gone && life.inside.is_none()) else { return };
+        let waits = matches!(self.standing(seq), Standing::InLine { .. } | Standing::Absent { .. });
+        if !waits {
+            return;
+        }
+        self.gave_up += 1;
+        self.life(person).gone = true;
+        self.unhear(person);
+        self.shown.drop(seq);
+        let goodbye = self.people[person as usize].gives_up.is_some_and(|up| up.says_goodbye);
+        if goodbye {
+            let left = self.room.leave(Mark::NONE, &[subject(person)]);
+            self.follow(left.expect("no mark is never ahead").event.as_deref());
+        }
+    }
+
+    fn go_in(&mut self, person: u32) {
+        let life = self.lives[person as usize];
+        let Some(seq) = life.seq.filter(|_| life.inside.is_none()) else { return };
+        let Standing::Admitted(grant) = self.standing(seq) else { return };
+        let Turn::GoesIn(visit) = self.people[person as usize].turn else { return };
+        self.life(person).inside = Some(grant.id);
+        let done = self.room.claim(Mark::NONE, &[grant.id]).expect("no mark is never ahead");
+        self.follow(done.event.as_deref());
+        self.agenda.plan(self.now + visit.touch_every, person, Deed::Touch);
+        self.agenda.plan(self.now + visit.dwell, person, Deed::Finish);
+    }
+
+    fn touch(&mut self, person: u32) {
+        let Some(pass) = self.lives[person as usize].inside else { return };
+        let done = self.room.touch(Mark::NONE, &[pass]).expect("no mark is never ahead");
+        self.follow(done.event.as_deref());
+        let Turn::GoesIn(visit) = self.people[person as usize].turn else { return };
+        if matches!(done.outcome[..], [PassOutcome::Live(_)]) {
+            self.agenda.plan(self.now + visit.touch_every, person, Deed::Touch);
+        }
+    }
+
+    fn finish(&mut self, person: u32) {
+        let Some(pass) = self.life(person).inside.take() else { return };
+        self.life(person).gone = true;
+        let ends = matches!(self.people[person as usize].turn, Turn::GoesIn(visit) if visit.ends);
+        if ends {
+            let done = self.room.end_pass(Mark::NONE, &[pass]).expect("no mark is never ahead");
+            self.follow(done.event.as_deref());
+        }
+    }
+
+    /// Notes the ranges that people in line are shown now, evenly over the line.
+    fn show_ranges(&mut self) {
+        let waiting: Vec<Seq> = self.heard.iter_from(self.room.ledger().serving() + 1).collect();
+        let every = waiting.len().div_ceil(SHOWN_MAX as usize).max(1);
+        for seq in waiting.into_iter().step_by(every) {
+            if let Standing::InLine { position } = self.standing(seq)
+                && let Ok(estimate) = self.replica.estimate(position)
+            {
+                self.shown.note(seq, self.now, estimate);
+            }
+        }
+    }
+
+    /// Whoever is not in line any more had their turn.
+    fn settle_ranges(&mut self) {
+        for seq in self.shown.open() {
+            if !matches!(self.standing(seq), Standing::InLine { .. }) {
+                self.shown.came(seq, self.now);
+            }
+        }
+    }
+}
