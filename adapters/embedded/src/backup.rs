@@ -20,7 +20,7 @@ const TRIES: u32 = 3;
 pub enum BackupError {
     #[error("{} already holds a store; choose an empty folder", to.display())]
     Occupied { to: PathBuf },
-    #[error("there is no store in {}", dir.display())]
+    #[error("there is no store in {}; name the data folder", dir.display())]
     NoStore { dir: PathBuf },
     #[error("the backup folder {} cannot be written: {source}", to.display())]
     Target { to: PathBuf, source: std::io::Error },

@@ -6,6 +6,7 @@ mod crowd;
 mod damage;
 mod faults;
 mod folders;
+mod formats;
 mod groups;
 mod restarts;
 

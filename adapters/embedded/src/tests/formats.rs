@@ -1,0 +1,111 @@
+//! What old files hold must stay readable: the bytes of one event of each kind, and of a room, are fixed here.
+//!
+//! Where one of these fails, a stored type changed: raise the file's `FORMAT`, keep a reader for the old one, and only
+//! then note the new bytes.
+
+use jari_line::{
+    Calls, Change, ClosedNext, EndReason, Event, PacerState, Room, RoomEvent, SeqSet, Settings,
+    Tick,
+};
+use jari_units::{Mark, Millis, SubjectKey, Timestamp};
+
+fn seqs() -> SeqSet {
+    [3, 5].into_iter().collect()
+}
+
+fn calls() -> Calls {
+    Calls { serving: 5, served: 4, seqs: seqs(), deadline: Millis(130_000) }
+}
+
+fn tick() -> Tick {
+    Tick {
+        now: Timestamp(1_700_000_001_000),
+        line_ms: Millis(1_000),
+        silence_ms: Millis(900),
+        lull_until: Timestamp(7),
+        window_turned: true,
+        bucket: 42,
+        pacer: PacerState { rate_milli: 50_000, due: Millis(2_000) },
+        expired: seqs(),
+        second_chance: SeqSet::default(),
+        calls: Some(calls()),
+        mass_absence: false,
+        swept: SeqSet::default(),
+        sweep_cursor: 9,
+        grant_no: 1,
+        live_quota: 2,
+    }
+}
+
+fn events() -> Vec<(&'static str, Event)> {
+    let (now, deadline) = (Timestamp(1_700_000_000_000), Millis(120_000));
+    let key = SubjectKey([7; 16]);
+    let close = ClosedNext { reopens_at: Some(now), message: "내일".into() };
+    let change = |change| Event::Changed {
+        change: Box::new(change),
+        ended: seqs(),
+        granted: SeqSet::default(),
+        deadline,
+    };
+    vec![
+        ("created", Event::Created { now, settings: Box::new(Settings::default()) }),
+        ("joined", Event::Joined { first: 3, people: vec![key], granted: seqs(), deadline }),
+        ("ended", Event::Ended { seqs: seqs(), reason: EndReason::Revoked }),
+        ("seen", Event::Seen { seqs: seqs() }),
+        ("ticked", Event::Ticked(Box::new(tick()))),
+        ("called", Event::Called(calls())),
+        ("touched", Event::Touched { seqs: seqs(), deadline }),
+        ("extended", Event::Extended { seq: 5, deadline, since: Millis(3) }),
+        ("closed", change(Change::Close(close))),
+        ("blocked", change(Change::Block(key))),
+        ("sold out", change(Change::SoldOut(true))),
+        ("lulled", Event::Lulled { until: now, guard_until: deadline }),
+    ]
+}
+
+fn digest<T: serde::Serialize>(value: &T) -> String {
+    let bytes = postcard::to_stdvec(value).expect("stored types are encodable");
+    format!("{} bytes, crc {:08x}", bytes.len(), crc32fast::hash(&bytes))
+}
+
+const STORED: &[(&str, &str)] = &[
+    ("created", "43 bytes, crc 9828e755"),
+    ("joined", "57 bytes, crc a7de0eb3"),
+    ("ended", "37 bytes, crc 1269abfe"),
+    ("seen", "36 bytes, crc f5aa8f4b"),
+    ("ticked", "115 bytes, crc e0261518"),
+    ("called", "41 bytes, crc 358a1328"),
+    ("touched", "39 bytes, crc 973b3057"),
+    ("extended", "8 bytes, crc 4ebb2537"),
+    ("closed", "63 bytes, crc 05f99b54"),
+    ("blocked", "65 bytes, crc 38282593"),
+    ("sold out", "50 bytes, crc ca04a99e"),
+    ("lulled", "12 bytes, crc 96d79463"),
+    ("room", "6369 bytes, crc e43f579e"),
+];
+
+#[test]
+fn stored_bytes_do_not_change_within_a_format() {
+    let mut now: Vec<(String, String)> = events()
+        .into_iter()
+        .map(|(name, event)| {
+            (name.to_owned(), digest(&RoomEvent { incarnation: 9, event_no: 2, event }))
+        })
+        .collect();
+    let mut room = Room::create(Settings::default(), Timestamp(1_000_000), 0).outcome;
+    let people: Vec<_> = (0..200u8).map(|n| SubjectKey([n; 16])).collect();
+    room.join(Mark::NONE, &people).expect("no mark");
+    room.admit(Mark::NONE, Timestamp(1_001_000), None).expect("no mark");
+    now.push(("room".into(), digest(&room)));
+    let stored: Vec<(String, String)> =
+        STORED.iter().map(|(name, digest)| ((*name).into(), (*digest).into())).collect();
+    assert_eq!(now, stored);
+}
+
+#[test]
+fn what_was_stored_is_read_back() {
+    for (name, event) in events() {
+        let bytes = postcard::to_stdvec(&event).expect("stored types are encodable");
+        assert_eq!(postcard::from_bytes::<Event>(&bytes), Ok(event), "{name}");
+    }
+}
