@@ -1,4 +1,5 @@
-//! One visitor's stream of events: which frame is due when. Encodes through `event_frames`, is admitted by its handler.
+//! One visitor's stream of events as a body of the HTTP stack, and what every stream tells, here or in `stream_hub`:
+//! which frame is due when. Encodes through `event_frames`, is admitted by its handler.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use jari_api::PlaceStatus;
+use jari_api::{PlaceStatus, PlaceView};
 use jari_units::{Incarnation, Mark, Seq};
 use tokio::time::{Instant, sleep_until};
 
@@ -17,19 +18,32 @@ use crate::room::{RoomRuntime, Subscription};
 use crate::state::AppState;
 
 /// A quiet stream says that it lives: below the idle limit of common proxies (60 s) with room for two lost ones.
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// An exact place is told this often, and up to a tenth later so that not all are due at once.
 const PLACE_EVERY: Duration = Duration::from_secs(20);
 const PLACE_SPREAD_MS: u64 = 2_000;
 /// When the server goes away, its streams come back spread over this: a new node takes 10,000 in that time easily.
 const RECONNECT_SPREAD_MS: u64 = 5_000;
 
-/// An accepted stream.
-#[derive(Debug)]
-pub(crate) struct EventStream {
+/// The room that streams tell of.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamedRoom {
     pub(crate) state: AppState,
     pub(crate) entry: Arc<RoomEntry>,
     pub(crate) runtime: Arc<RoomRuntime>,
+}
+
+/// A place now, before it is encoded.
+#[derive(Debug)]
+pub(crate) struct PlaceNow {
+    view: PlaceView,
+    at: Mark,
+}
+
+/// An accepted stream.
+#[derive(Debug)]
+pub(crate) struct EventStream {
+    pub(crate) room: StreamedRoom,
     pub(crate) incarnation: Incarnation,
     pub(crate) seq: Seq,
     pub(crate) subscription: Subscription,
@@ -44,32 +58,69 @@ enum Due {
     Deleted,
 }
 
-impl EventStream {
-    /// The exact place now: its frames, and its status.
-    fn place(&self) -> (Bytes, PlaceStatus, Mark) {
+impl StreamedRoom {
+    /// The exact place now.
+    pub(crate) fn place(&self, incarnation: Incarnation, seq: Seq) -> PlaceNow {
         let room = self.entry.definition();
         self.runtime.read(|live| {
-            let seen = place_view::see(&self.state, &room, live, self.incarnation, self.seq);
-            let at = live.ledger().mark();
-            (frame("place", at, &seen.view), seen.view.status, at)
+            let view = place_view::see(&self.state, &room, live, incarnation, seq).view;
+            PlaceNow { view, at: live.ledger().mark() }
         })
+    }
+
+    /// The frame that sends a stream away, spread over a while.
+    pub(crate) fn reconnect(&self) -> Bytes {
+        reconnect_frame(self.mark(), self.state.jitter.below(RECONNECT_SPREAD_MS))
+    }
+
+    /// The frame that ends a stream of a deleted room.
+    pub(crate) fn ended(&self) -> Bytes {
+        ended_frame(self.mark())
+    }
+
+    /// How long until the exact place is told anew.
+    pub(crate) fn place_after(&self) -> Duration {
+        PLACE_EVERY + Duration::from_millis(self.state.jitter.below(PLACE_SPREAD_MS))
     }
 
     fn mark(&self) -> Mark {
         self.runtime.read(|live| live.ledger().mark())
     }
+}
+
+impl PlaceNow {
+    pub(crate) fn status(&self) -> PlaceStatus {
+        self.view.status
+    }
+
+    pub(crate) fn frame(&self) -> Bytes {
+        frame("place", self.at, &self.view)
+    }
+
+    /// What its status says beside the place itself.
+    pub(crate) fn news(&self) -> Option<Bytes> {
+        match self.view.status {
+            PlaceStatus::Admitted => Some(admitted_frame(self.at)),
+            PlaceStatus::Ended => Some(ended_frame(self.at)),
+            PlaceStatus::Waiting | PlaceStatus::Next | PlaceStatus::Absent => None,
+        }
+    }
+}
+
+impl EventStream {
+    fn place(&self) -> PlaceNow {
+        self.room.place(self.incarnation, self.seq)
+    }
 
     fn next_place(&self) -> Instant {
-        Instant::now()
-            + PLACE_EVERY
-            + Duration::from_millis(self.state.jitter.below(PLACE_SPREAD_MS))
+        Instant::now() + self.room.place_after()
     }
 
     async fn due(&self, next_place: Instant, next_heartbeat: Instant) -> Due {
         tokio::select! {
             biased;
-            () = self.state.drain.begun() => Due::Reconnect,
-            () = self.runtime.deleted() => Due::Deleted,
+            () = self.room.state.drain.begun() => Due::Reconnect,
+            () = self.room.runtime.deleted() => Due::Deleted,
             () = self.subscription.woken() => Due::Place { exact: false },
             frame = self.subscription.frame() => Due::Line(frame),
             () = sleep_until(next_place) => Due::Place { exact: true },
@@ -85,11 +136,13 @@ pub(crate) fn events(
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     async_stream::stream! {
         let _kept = kept;
-        let (first, mut status, at) = stream.place();
-        yield Ok(first);
-        if let Some(news) = news(status, at) {
+        let first = stream.place();
+        let mut status = first.status();
+        yield Ok(first.frame());
+        if let Some(news) = first.news() {
             yield Ok(news);
         }
+        drop(first);
         let mut next_place = stream.next_place();
         while status != PlaceStatus::Ended {
             let next_heartbeat = Instant::now() + HEARTBEAT_EVERY;
@@ -97,36 +150,26 @@ pub(crate) fn events(
                 Due::Line(frame) => yield Ok(frame),
                 Due::Heartbeat => yield Ok(HEARTBEAT),
                 Due::Place { exact } => {
-                    let (place, now, at) = stream.place();
-                    let changed = now != status;
+                    let place = stream.place();
+                    let changed = place.status() != status;
+                    status = place.status();
                     if exact || changed {
                         next_place = stream.next_place();
-                        yield Ok(place);
+                        yield Ok(place.frame());
                     }
-                    if let Some(news) = news(now, at).filter(|_| changed) {
+                    if let Some(news) = place.news().filter(|_| changed) {
                         yield Ok(news);
                     }
-                    status = now;
                 }
                 Due::Reconnect => {
-                    let after_ms = stream.state.jitter.below(RECONNECT_SPREAD_MS);
-                    yield Ok(reconnect_frame(stream.mark(), after_ms));
+                    yield Ok(stream.room.reconnect());
                     return;
                 }
                 Due::Deleted => {
-                    yield Ok(ended_frame(stream.mark()));
+                    yield Ok(stream.room.ended());
                     return;
                 }
             }
         }
-    }
-}
-
-/// What a status says beside the place itself.
-fn news(status: PlaceStatus, at: Mark) -> Option<Bytes> {
-    match status {
-        PlaceStatus::Admitted => Some(admitted_frame(at)),
-        PlaceStatus::Ended => Some(ended_frame(at)),
-        PlaceStatus::Waiting | PlaceStatus::Next | PlaceStatus::Absent => None,
     }
 }

@@ -37,8 +37,10 @@ mod serve;
 mod state;
 mod store_calls;
 mod store_health;
+mod stream_hub;
 mod stream_keys;
 mod stream_slots;
+mod take_over;
 mod timed_io;
 mod turned_away;
 

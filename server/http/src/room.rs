@@ -30,7 +30,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use batcher::BatchError;
-pub(crate) use hub::{Hub, Subscription};
+pub(crate) use hub::{Hub, Listening, Subscription, Woken};
 pub use live::Live;
 pub use operations::Joined;
 
@@ -191,6 +191,11 @@ impl RoomRuntime {
     #[must_use]
     pub fn subscribe(&self, seq: Seq) -> Subscription {
         self.hub.subscribe(seq)
+    }
+
+    /// Its streams, for who serves many of them at once.
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
     }
 
     /// The bytes of the room's public view, made at most once a second by `encode`.

@@ -1,6 +1,7 @@
 //! The public listener: accepts connections within the cap, speaks HTTP/1.1 and HTTP/2 on them, and drains. Knows no
 //! route.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,12 +19,14 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
 use crate::client_address::Peer;
 use crate::options::HttpOptions;
 use crate::router::router;
 use crate::state::AppState;
+use crate::stream_hub::Connected;
+use crate::take_over::{LeavableIo, WayOut};
 use crate::timed_io::TimedIo;
 use crate::turned_away::TurnedAway;
 
@@ -46,9 +50,9 @@ pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
     }
     drop(listener);
     let deadline = state.options.deadlines.drain;
-    let open = graceful.count();
+    let open = server.open();
     tracing::info!(%address, open, "no new connections on {address}; {open} are open");
-    if timeout(deadline, graceful.shutdown()).await.is_err() {
+    if timeout(deadline, server.drained(graceful)).await.is_err() {
         tracing::warn!(%address, "connections on {address} outlived the drain of {deadline:?}");
     }
     state.rooms.flush().await;
@@ -60,6 +64,7 @@ struct Server {
     builder: Arc<Builder<TokioExecutor>>,
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
+    max: usize,
 }
 
 impl Server {
@@ -69,7 +74,20 @@ impl Server {
             builder: Arc::new(builder(&state.options)),
             slots: Arc::new(Semaphore::new(state.options.connections.max)),
             turned_away: TurnedAway::default(),
+            max: state.options.connections.max,
         }
+    }
+
+    fn open(&self) -> usize {
+        self.max - self.slots.available_permits()
+    }
+
+    /// Until no connection is open, neither in the HTTP stack nor in the stream hub.
+    async fn drained(&self, graceful: GracefulShutdown) {
+        graceful.shutdown().await;
+        let all = u32::try_from(self.max).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        _ = self.slots.acquire_many(all).await;
     }
 
     async fn accept(&self, state: &AppState, listener: &TcpListener, graceful: &GracefulShutdown) {
@@ -101,22 +119,45 @@ impl Server {
         // Answers are small and whole: waiting to fill a packet only delays them.
         _ = socket.set_nodelay(true);
         let deadlines = state.options.deadlines;
-        let io = TokioIo::new(TimedIo::new(socket, deadlines.head, deadlines.write_stall));
-        let service = self.router.clone().map_request(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            request.map(Body::new)
-        });
+        let way_out = WayOut::default();
+        let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
+        let io = TokioIo::new(LeavableIo::new(io, way_out.clone()));
+        let service = service(&self.router, state, peer, &way_out);
         let builder = self.builder.clone();
-        let counted = state.metrics.connection_opened();
+        let connected = Connected::new(slot, state.metrics.connection_opened());
+        let state = state.clone();
         tokio::spawn(async move {
-            let (_slot, _counted) = (slot, counted);
             let connection = builder.serve_connection(io, TowerToHyperService::new(service));
             // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
             if let Err(error) = watcher.watch(connection.into_owned()).await {
                 tracing::debug!(%error, "a connection ended: {error}");
             }
+            if let Some(left) = way_out.left() {
+                state.stream_hub.take(left, connected);
+            }
         });
     }
+}
+
+/// The router as one connection meets it.
+fn service(
+    router: &Router,
+    state: &AppState,
+    peer: SocketAddr,
+    way_out: &WayOut,
+) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send + 'static>
++ Clone
++ Send
++ 'static {
+    let (state, out, leaving) = (state.clone(), way_out.clone(), way_out.clone());
+    router
+        .clone()
+        .map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(out.clone());
+            request.map(Body::new)
+        })
+        .map_response(move |response| leaving.leave(response, state.clock.now()))
 }
 
 fn builder(options: &HttpOptions) -> Builder<TokioExecutor> {

@@ -20,6 +20,7 @@ use crate::problem_response::Refusal;
 use crate::room::RoomRuntime;
 use crate::store_calls::StoreCalls;
 use crate::store_health::StoreHealth;
+use crate::stream_hub::StreamHub;
 use crate::stream_keys::StreamKeys;
 use crate::stream_slots::StreamSlots;
 
@@ -55,6 +56,7 @@ pub struct Shared {
     pub join_limiter: JoinLimiter,
     pub stream_keys: StreamKeys,
     pub stream_slots: StreamSlots,
+    pub(crate) stream_hub: StreamHub,
     pub drain: Drain,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
@@ -106,6 +108,7 @@ impl AppState {
             join_limiter,
             stream_keys: StreamKeys::default(),
             stream_slots,
+            stream_hub: StreamHub::default(),
             drain: Drain::default(),
             in_flight,
         })))

@@ -30,6 +30,11 @@ impl<S> TimedIo<S> {
         TimedIo { socket, silent, unknown_bytes: PREFACE_BYTES, write_stall, stalled: None }
     }
 
+    /// The socket alone, for who watches the clock by other means.
+    pub(crate) fn into_inner(self) -> S {
+        self.socket
+    }
+
     /// Passes a write's outcome on; a write that waits too long fails.
     fn watch<T>(
         &mut self,

@@ -9,8 +9,11 @@ mod joining;
 mod limits;
 mod opening;
 mod places;
+mod raw_stream;
 mod store_down;
 mod streams;
+mod streams_by_nginx;
+mod streams_off_http;
 mod tokens;
 
 use jari_api::admin::{PacerBody, RoomBody};

@@ -12,14 +12,16 @@ use serde::Deserialize;
 
 use crate::call_log::StreamLog;
 use crate::event_frames::EventId;
-use crate::event_stream::{EventStream, events};
+use crate::event_stream::{EventStream, StreamedRoom, events};
 use crate::identity;
 use crate::places::know_incarnation;
 use crate::problem_response::Refusal;
 use crate::query::Query;
 use crate::request::RoomName;
 use crate::state::AppState;
+use crate::stream_hub::{Accepted, Kept};
 use crate::stream_keys::KeyRefused;
+use crate::take_over::WayOut;
 
 /// Who is refused a stream asks by polling, this soon.
 const POLL_INSTEAD: Millis = Millis(1_000);
@@ -45,6 +47,7 @@ pub(crate) async fn open(
     RoomName(room): RoomName,
     Query(query): Query<StreamQuery>,
     headers: HeaderMap,
+    way_out: Option<WayOut>,
 ) -> Result<Response, Refusal> {
     let entry = state.room_entry(&room)?;
     let definition = entry.definition();
@@ -67,17 +70,21 @@ pub(crate) async fn open(
     });
     let slot = offered.then(|| state.stream_slots.take()).flatten();
     let slot = slot.ok_or_else(|| Refusal::new(Code::StreamRefused).poll_after(POLL_INSTEAD))?;
-    let subscription = runtime.subscribe(seq);
     let log = StreamLog::begin(&state, &definition.id);
-    let stream = EventStream { state, entry, runtime, incarnation, seq, subscription };
-    let body = Body::from_stream(events(stream, (slot, log)));
-    let headers = [
+    let room = StreamedRoom { state, entry, runtime };
+    let head = [
         (CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         // nginx would hold frames back otherwise.
         (http::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
-    Ok((headers, body).into_response())
+    if let Some(way_out) = way_out {
+        let kept = Kept::new(slot, log);
+        return Ok(way_out.mark(Accepted { room, incarnation, seq, kept }, head));
+    }
+    let subscription = room.runtime.subscribe(seq);
+    let stream = EventStream { room, incarnation, seq, subscription };
+    Ok((head, Body::from_stream(events(stream, (slot, log)))).into_response())
 }
 
 /// Whose stream: by a one-time key, else by the place's receipt.

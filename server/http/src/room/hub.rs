@@ -1,6 +1,6 @@
 //! The room's open streams: who to wake for what, and the newest line frame for all. Writes to no socket.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,23 +10,45 @@ use jari_units::Seq;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-/// Streams by place, and by connection within it: one person may have several.
-type BySeq = BTreeMap<Seq, HashMap<u64, Arc<Notify>>>;
+/// Streams by place and by a number of their own: one person may have several.
+type Streams = BTreeMap<(Seq, u64), Ear>;
+
+/// How a stream is woken.
+#[derive(Clone, Debug)]
+enum Ear {
+    /// It has a task.
+    Task(Arc<Notify>),
+    /// A writer serves it among many, under this number.
+    Writer(u32, Arc<Woken>),
+}
+
+/// Whom a writer is to look at.
+#[derive(Debug, Default)]
+pub(crate) struct Woken {
+    streams: Mutex<Vec<u32>>,
+    some: Notify,
+}
 
 #[derive(Debug)]
 pub(crate) struct Hub {
-    streams: Mutex<BySeq>,
+    streams: Mutex<Streams>,
     next_id: AtomicU64,
     /// The newest `line` frame, encoded once. A stream that could not send one in time sends the next instead.
     frames: watch::Sender<Bytes>,
 }
 
-/// One open stream; the hub forgets it when it is dropped.
+/// A place that is listened for; the hub forgets it when this is dropped.
 #[derive(Debug)]
-pub struct Subscription {
+pub(crate) struct Listening {
     hub: Arc<Hub>,
     seq: Seq,
     id: u64,
+}
+
+/// One open stream with a task of its own.
+#[derive(Debug)]
+pub struct Subscription {
+    _listening: Listening,
     woken: Arc<Notify>,
     /// Only its own stream waits on it, so the lock is never waited for.
     frames: tokio::sync::Mutex<watch::Receiver<Bytes>>,
@@ -41,20 +63,35 @@ impl Default for Hub {
 
 impl Hub {
     pub(crate) fn subscribe(self: &Arc<Self>, seq: Seq) -> Subscription {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let woken = Arc::new(Notify::new());
-        self.streams.lock().entry(seq).or_default().insert(id, woken.clone());
+        let listening = self.add(seq, Ear::Task(woken.clone()));
         let frames = tokio::sync::Mutex::new(self.frames.subscribe());
-        Subscription { hub: self.clone(), seq, id, woken, frames }
+        Subscription { _listening: listening, woken, frames }
+    }
+
+    /// Listens for a stream that `woken`'s writer serves as its number `nth`.
+    pub(crate) fn listen(self: &Arc<Self>, seq: Seq, nth: u32, woken: &Arc<Woken>) -> Listening {
+        self.add(seq, Ear::Writer(nth, woken.clone()))
+    }
+
+    /// The newest line frame, for a writer.
+    pub(crate) fn frames(&self) -> watch::Receiver<Bytes> {
+        self.frames.subscribe()
+    }
+
+    fn add(self: &Arc<Self>, seq: Seq, ear: Ear) -> Listening {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.streams.lock().insert((seq, id), ear);
+        Listening { hub: self.clone(), seq, id }
     }
 
     /// Places with a stream: they count as heard from.
     pub(crate) fn streaming(&self) -> SeqSet {
-        self.streams.lock().keys().copied().collect()
+        self.streams.lock().keys().map(|(seq, _)| *seq).collect()
     }
 
     pub(crate) fn has_streams(&self) -> bool {
-        self.frames.receiver_count() > 0
+        !self.streams.lock().is_empty()
     }
 
     /// The newest frame for everybody.
@@ -70,22 +107,29 @@ impl Hub {
         }
         // Passed by the frontier: called or absent.
         if serving.1 > serving.0 {
-            streams.range(serving.0 + 1..=serving.1).for_each(|(_, places)| wake(places));
+            of_places(&streams, serving.0 + 1..=serving.1).for_each(|(_, ear)| ear.wake());
         }
         for seqs in changed_places(event) {
             wake_places(&streams, seqs);
         }
         if let Event::Seen { seqs } = event {
             // Of the waiting nothing changes; the absent are next in turn now.
-            let absent = streams.range(..=serving.1).filter(|(seq, _)| seqs.contains(**seq));
-            absent.for_each(|(_, places)| wake(places));
+            let absent = of_places(&streams, 0..=serving.1);
+            absent.filter(|((seq, _), _)| seqs.contains(*seq)).for_each(|(_, ear)| ear.wake());
         }
     }
 
     /// Wakes everybody: the room was read anew.
     pub(crate) fn wake_all(&self) {
-        self.streams.lock().values().for_each(wake);
+        self.streams.lock().values().for_each(Ear::wake);
     }
+}
+
+fn of_places(
+    streams: &Streams,
+    seqs: std::ops::RangeInclusive<Seq>,
+) -> impl Iterator<Item = (&(Seq, u64), &Ear)> {
+    streams.range((*seqs.start(), 0)..=(*seqs.end(), u64::MAX))
 }
 
 /// Places whose status an event changes, besides those that the frontier passed.
@@ -108,16 +152,45 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
 }
 
 /// Walks the smaller of the two sets.
-fn wake_places(streams: &BySeq, seqs: &SeqSet) {
+fn wake_places(streams: &Streams, seqs: &SeqSet) {
     if seqs.len() < streams.len() as u64 {
-        seqs.iter().filter_map(|seq| streams.get(&seq)).for_each(wake);
+        let concerned = seqs.iter().flat_map(|seq| of_places(streams, seq..=seq));
+        concerned.for_each(|(_, ear)| ear.wake());
     } else {
-        streams.iter().filter(|(seq, _)| seqs.contains(**seq)).for_each(|(_, places)| wake(places));
+        let concerned = streams.iter().filter(|((seq, _), _)| seqs.contains(*seq));
+        concerned.for_each(|(_, ear)| ear.wake());
     }
 }
 
-fn wake(places: &HashMap<u64, Arc<Notify>>) {
-    places.values().for_each(|woken| woken.notify_one());
+impl Ear {
+    fn wake(&self) {
+        match self {
+            Ear::Task(woken) => woken.notify_one(),
+            Ear::Writer(nth, woken) => {
+                woken.streams.lock().push(*nth);
+                woken.some.notify_one();
+            }
+        }
+    }
+}
+
+impl Woken {
+    /// Waits until there is somebody, and gives all there are; more than once where they were woken so.
+    pub(crate) async fn wait(&self) -> Vec<u32> {
+        loop {
+            let streams = std::mem::take(&mut *self.streams.lock());
+            if !streams.is_empty() {
+                return streams;
+            }
+            self.some.notified().await;
+        }
+    }
+}
+
+impl Listening {
+    pub(crate) fn seq(&self) -> Seq {
+        self.seq
+    }
 }
 
 impl Subscription {
@@ -135,15 +208,9 @@ impl Subscription {
     }
 }
 
-impl Drop for Subscription {
+impl Drop for Listening {
     fn drop(&mut self) {
-        let mut streams = self.hub.streams.lock();
-        if let Some(places) = streams.get_mut(&self.seq) {
-            places.remove(&self.id);
-            if places.is_empty() {
-                streams.remove(&self.seq);
-            }
-        }
+        self.hub.streams.lock().remove(&(self.seq, self.id));
     }
 }
 
@@ -158,7 +225,7 @@ mod tests {
         streams
             .iter()
             .filter(|stream| stream.woken().now_or_never().is_some())
-            .map(|stream| stream.seq)
+            .map(|stream| stream._listening.seq)
             .collect()
     }
 
@@ -189,6 +256,19 @@ mod tests {
         assert!(hub.has_streams());
         drop(second);
         assert!(hub.streaming().is_empty() && !hub.has_streams());
+    }
+
+    #[tokio::test]
+    async fn a_writer_hears_whom_to_look_at() {
+        let (hub, woken) = (Arc::new(Hub::default()), Arc::new(Woken::default()));
+        let _streams = [(5, 0), (5, 1), (6, 2)].map(|(seq, nth)| hub.listen(seq, nth, &woken));
+        assert_eq!(woken.wait().now_or_never(), None);
+        let seqs = [5].into_iter().collect();
+        hub.wake_for(&Event::Ended { seqs, reason: EndReason::Left }, (0, 0));
+        assert_eq!(woken.wait().await, [0, 1]);
+        hub.wake_all();
+        assert_eq!(woken.wait().await, [0, 1, 2]);
+        assert_eq!(woken.wait().now_or_never(), None);
     }
 
     #[test]
