@@ -69,7 +69,7 @@ pub struct Deadlines {
 /// Whom a stream is offered: streams are for the near front or small rooms, polls for the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Streams of this process at most: each costs tens of kilobytes.
+    /// Streams of this process at most: each costs about a kilobyte over HTTP/1, tens of them over HTTP/2.
     pub max: u64,
     /// Everybody may stream in a room where no more than this wait.
     pub small_room: u64,

@@ -2,9 +2,11 @@
 
 mod baseline;
 mod connection;
+mod heard;
 mod joins;
 mod process;
 mod report;
+mod streams;
 mod target;
 
 use anyhow::Result;
@@ -22,6 +24,8 @@ struct Cli {
 enum Load {
     /// Closed loop of joins over keep-alive connections, each by a person who has not joined before
     Joins(joins::JoinsArgs),
+    /// Event streams, each of a place of its own: connects, the server's memory, how long a line takes to reach all
+    Streams(streams::StreamsArgs),
     /// Serve the baseline: the same routes as plain axum handlers that answer fixed bytes
     Baseline(baseline::BaselineArgs),
 }
@@ -29,6 +33,7 @@ enum Load {
 fn main() -> Result<()> {
     match Cli::parse().load {
         Load::Joins(args) => joins::run(args),
+        Load::Streams(args) => streams::run(&args),
         Load::Baseline(args) => baseline::run(&args),
     }
 }

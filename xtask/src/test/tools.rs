@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail};
 use crate::command::{command, output, run, succeeds};
 use crate::machine;
 
-/// A Debian package and the file that shows it is there.
-const PACKAGES: [(&str, &str); 2] = [
+/// A Debian package and the file that shows it is there. Streams are tested through a real nginx.
+const NGINX: (&str, &str) = ("nginx", "/usr/sbin/nginx");
+const BROWSER: [(&str, &str); 2] = [
     ("chromium", "/usr/bin/chromium"),
     // Without it Korean is boxes on the screenshots.
     ("fonts-noto-cjk", "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"),
@@ -25,8 +26,9 @@ const BROWSER_TESTS: &str = "testing/browser";
 
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
+    debian_packages(root, &[NGINX])?;
     if browser {
-        debian_packages(root)?;
+        debian_packages(root, &BROWSER)?;
         node(root)?;
         node_packages(root)?;
     }
@@ -50,14 +52,15 @@ fn nextest(root: &Path) {
     }
 }
 
-fn debian_packages(root: &Path) -> Result<()> {
-    let missing: Vec<&str> = PACKAGES
+fn debian_packages(root: &Path, packages: &[(&'static str, &str)]) -> Result<()> {
+    let missing: Vec<&str> = packages
         .iter()
         .filter(|(_, file)| !Path::new(file).exists())
         .map(|(name, _)| *name)
         .collect();
     if missing.is_empty() {
-        println!("chromium and its fonts are there");
+        let names: Vec<&str> = packages.iter().map(|(name, _)| *name).collect();
+        println!("of Debian there is {}", names.join(", "));
         return Ok(());
     }
     let by_hand = format!("apt-get install {}", missing.join(" "));

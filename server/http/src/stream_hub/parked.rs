@@ -9,7 +9,6 @@ use jari_api::PlaceStatus;
 use jari_units::Incarnation;
 use tokio::net::TcpStream;
 
-use super::{Connected, Kept};
 use crate::event_frames::HEARTBEAT;
 use crate::event_stream::HEARTBEAT_EVERY;
 use crate::room::Listening;
@@ -23,8 +22,9 @@ const UNHEARD_BYTES: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Over;
 
+/// A stream that holds `Kept` for as long as it is open.
 #[derive(Debug)]
-pub(super) struct Parked {
+pub(super) struct Parked<Kept> {
     socket: TcpStream,
     pub(super) place: Listening,
     pub(super) incarnation: Incarnation,
@@ -42,8 +42,7 @@ pub(super) struct Parked {
     closing: bool,
     /// When the peer last took a byte, or began to owe that.
     taken_at: Duration,
-    /// `None` in tests.
-    _kept: Option<(Kept, Connected)>,
+    _kept: Kept,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,13 +51,13 @@ pub(super) struct Owed {
     pub(super) place: bool,
 }
 
-impl Parked {
+impl<Kept> Parked<Kept> {
     pub(super) fn new(
         socket: TcpStream,
         place: Listening,
         incarnation: Incarnation,
         status: PlaceStatus,
-        kept: Option<(Kept, Connected)>,
+        kept: Kept,
     ) -> Self {
         Parked {
             socket,
@@ -180,7 +179,7 @@ impl Parked {
     }
 }
 
-impl Drop for Parked {
+impl<Kept> Drop for Parked<Kept> {
     fn drop(&mut self) {
         // What is unread at a close would make it a reset, and the last frames could be lost with it.
         while self.closing && matches!(self.socket.try_read(&mut [0; UNHEARD_BYTES]), Ok(1..)) {}
@@ -202,7 +201,7 @@ mod tests {
     const FULL: usize = 16 * 1024;
 
     /// A parked stream and its reader, who takes little that it does not read.
-    async fn pair() -> (Parked, TcpStream) {
+    async fn pair() -> (Parked<()>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let reader = TcpSocket::new_v4().expect("a socket");
         reader.set_recv_buffer_size(4_096).expect("it may be small");
@@ -210,7 +209,7 @@ mod tests {
         let (reader, accepted) = tokio::join!(reader, listener.accept());
         let (socket, _) = accepted.expect("a connection");
         let place = Arc::new(Hub::default()).listen(1, 0, &Arc::new(Woken::default()));
-        let parked = Parked::new(socket, place, 1, PlaceStatus::Waiting, None);
+        let parked = Parked::new(socket, place, 1, PlaceStatus::Waiting, ());
         parked.prepare(STALL);
         parked.socket.writable().await.expect("it is new");
         (parked, reader.expect("connected"))

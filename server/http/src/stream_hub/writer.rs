@@ -9,8 +9,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::Arrival;
 use super::parked::{Over, Owed, Parked};
+use super::{Arrival, Connected, Kept};
 use crate::event_stream::StreamedRoom;
 use crate::room::Woken;
 
@@ -21,13 +21,15 @@ const PULSES_PER_ROUND: usize = 10;
 /// Frames written before others get a turn: about half a millisecond of a core.
 const TURN: usize = 64;
 
+type Stream = Parked<(Kept, Connected)>;
+
 pub(super) struct Writer {
     room: StreamedRoom,
     arriving: mpsc::UnboundedReceiver<Arrival>,
     frames: watch::Receiver<Bytes>,
     woken: Arc<Woken>,
     started: Instant,
-    streams: Vec<Option<Parked>>,
+    streams: Vec<Option<Stream>>,
     free: Vec<u32>,
     /// Who owes something.
     behind: Vec<u32>,
@@ -114,7 +116,7 @@ impl Writer {
         // Listened for before the place is read: a change in between is not missed.
         let place = self.room.runtime.hub().listen(seq, nth, &self.woken);
         let seen = self.room.place(incarnation, seq);
-        let mut stream = Parked::new(socket, place, incarnation, seen.status(), Some(kept));
+        let mut stream = Parked::new(socket, place, incarnation, seen.status(), kept);
         stream.prepare(self.room.state.options.deadlines.write_stall);
         let now = self.now();
         stream.place_at = now + self.room.place_after();
@@ -146,7 +148,7 @@ impl Writer {
         }
     }
 
-    fn stream(&mut self, nth: u32) -> Option<&mut Parked> {
+    fn stream(&mut self, nth: u32) -> Option<&mut Stream> {
         self.streams.get_mut(nth as usize)?.as_mut()
     }
 
