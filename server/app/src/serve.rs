@@ -11,7 +11,7 @@ use jari_http::{AppParts, AppState, StartError};
 use jari_ports::{Clock, Entropy};
 use jari_records::Records;
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -25,6 +25,9 @@ use crate::{SystemClock, SystemEntropy};
 pub(crate) const RECORDS_FILE: &str = "records.db";
 /// Beyond the drain's own limit, for the last connections to close.
 const DRAIN_GRACE: Duration = Duration::from_secs(2);
+/// Connections that wait to be accepted; the system may allow fewer. Whoever finds no room tries again after a second, so
+/// it should hold a rush's worth of some hundred milliseconds.
+const BACKLOG: u32 = 4_096;
 
 /// What is handed in from outside.
 #[derive(Clone, Debug)]
@@ -95,8 +98,8 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let (store, records) = open(config, clock.clone()).await?;
     let control = Arc::new(records.clone());
     let keys = bootstrap::key_ring(&*control, &*clock, &*entropy).await?;
-    let public = listen("http.listen", config.http.listen).await?;
-    let ops = listen("ops.listen", config.ops.listen).await?;
+    let public = listen("http.listen", config.http.listen)?;
+    let ops = listen("ops.listen", config.ops.listen)?;
     let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
     let (public_addr, ops_addr) = (bound(&public), bound(&ops));
     let public_url = config.http.public_url_at(public_addr);
@@ -146,8 +149,16 @@ async fn open(
     Ok((store, records))
 }
 
-async fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError> {
-    TcpListener::bind(addr).await.map_err(|source| ServeError::Listen { key, addr, source })
+fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError> {
+    let listening = || {
+        let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // As `TcpListener::bind` does: a restart need not wait for the last connections' ports.
+        #[cfg(not(windows))]
+        socket.set_reuseaddr(true)?;
+        socket.bind(addr)?;
+        socket.listen(BACKLOG)
+    };
+    listening().map_err(|source| ServeError::Listen { key, addr, source })
 }
 
 fn spawn_public(state: &AppState, listener: TcpListener) -> JoinHandle<()> {

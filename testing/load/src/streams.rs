@@ -22,13 +22,13 @@ use crate::target::Target;
 
 /// Keep-alive connections that prepare the places.
 const PREPARING: usize = 64;
-/// Connects in flight: a listener's queue (1,024 by default) must not overflow, which costs a second each.
-const CONNECTING: usize = 256;
+/// Connects in flight: a listener's queue must not overflow, which costs a connect a second.
+const CONNECTING: usize = 100;
 /// A stream that says nothing for so long after it was asked for has failed.
 const FIRST_MAX: Duration = Duration::from_secs(20);
 /// Source addresses, each with its own ports: 127.0.0.2 and on.
 const SOURCES: u8 = 8;
-/// After the last connect, before memory is read: buffers of the connects are given back.
+/// After the last place and after the last connect, before memory is read: what they needed is given back.
 const SETTLE: Duration = Duration::from_secs(3);
 const READ_BYTES: usize = 4_096;
 
@@ -79,6 +79,7 @@ pub(crate) fn run(args: &StreamsArgs) -> Result<()> {
 
 pub(crate) async fn load(args: &StreamsArgs) -> Result<StreamsReport> {
     let tokens = places(args).await?;
+    sleep(SETTLE).await;
     let before = args.pid.and_then(process::usage);
     let heard = Arc::new(Mutex::new(Heard::default()));
     let started = Instant::now();

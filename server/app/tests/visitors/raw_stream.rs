@@ -10,6 +10,8 @@ use tokio::time::timeout;
 /// Longest that a test waits for bytes.
 const BYTES_MAX: Duration = Duration::from_secs(20);
 
+const RECEIVED_BYTES: u32 = 8 * 1_024;
+
 /// A connection and what came on it so far.
 pub(crate) struct Raw {
     pub(crate) socket: TcpStream,
@@ -23,6 +25,8 @@ impl Raw {
 
     pub(crate) async fn connect_to(address: std::net::SocketAddr) -> Raw {
         let socket = TcpSocket::new_v4().expect("a socket");
+        // Small, so that answers of some length wait in the server.
+        socket.set_recv_buffer_size(RECEIVED_BYTES).expect("it may be small");
         let socket = socket.connect(address).await.expect("it listens");
         Raw { socket, text: String::new() }
     }

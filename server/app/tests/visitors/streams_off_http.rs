@@ -103,6 +103,21 @@ async fn issue_3_pipelined_requests_are_answered_in_order_and_none_after_the_str
     assert!(!more.contains("HTTP/1.1"), "{more}");
 }
 
+/// Of answers that the peer has not taken yet, nothing may be swallowed with the stream's.
+#[tokio::test]
+async fn issue_3_earlier_answers_that_wait_for_the_peer_are_whole() {
+    let app = TestApp::start().await;
+    let (room, token) = waiting(&app).await;
+    let document = app.visitor().get("/openapi.json").await.expect(200).text();
+    let mut raw = Raw::connect(&app).await;
+    let before = "GET /openapi.json HTTP/1.1\r\nhost: test\r\n\r\n".repeat(20);
+    raw.send(&format!("{before}{}", ask("GET", "1.1", &room, &token))).await;
+    let answers = raw.until("text/event-stream\r\n").await;
+    assert_eq!(answers.matches(&document).count(), 20);
+    raw.until("event: place\n").await;
+    raw.until("event: line\n").await;
+}
+
 #[tokio::test]
 async fn issue_3_a_head_request_and_a_request_with_a_body_stay() {
     let app = TestApp::start().await;

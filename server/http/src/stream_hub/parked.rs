@@ -2,6 +2,7 @@
 //! slowly owes at most the rest of one frame, and the newest line and place after it. Makes no frame.
 
 use std::io;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -76,6 +77,9 @@ impl<Kept> Parked<Kept> {
 
     /// Bounds what the system keeps for it, and how long it hopes for a peer that has vanished.
     pub(super) fn prepare(&self, vanished: Duration) {
+        // hyper waited here for its next request: while the socket knows that waker, the memory of the connection's task,
+        // two kilobytes, is kept though it has ended. Where bytes have come, they have woken and so dropped it.
+        _ = self.socket.poll_read_ready(&mut Context::from_waker(Waker::noop()));
         let socket = socket2::SockRef::from(&self.socket);
         // Where the system refuses, the stream costs more and is served all the same.
         _ = socket.set_send_buffer_size(SEND_BUFFER_BYTES);
