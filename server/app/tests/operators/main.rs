@@ -4,8 +4,10 @@
 mod backup;
 mod call_log;
 mod command_line;
+mod crossing;
 mod groups;
 mod keys;
+mod lagging;
 mod live_control;
 mod metrics;
 mod openapi;
