@@ -6,7 +6,8 @@ use jari_rehearsal::{Plan, Report, rehearse};
 use jari_units::Millis;
 
 fn crowd(curve: Curve, people: u32, window: Millis, habits: Habits) -> Crowd {
-    Crowd::new(20_261_130, people, Arrivals { curve, window }, habits).expect("good habits")
+    Crowd::new(20_261_130, people, Arrivals { shape: curve.shape(), window }, habits)
+        .expect("good habits")
 }
 
 fn run(settings: Settings, crowd: Crowd) -> Report {

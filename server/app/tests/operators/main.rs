@@ -11,6 +11,7 @@ mod lagging;
 mod live_control;
 mod metrics;
 mod openapi;
+mod rehearse;
 mod rooms;
 mod start_and_stop;
 mod trail;
