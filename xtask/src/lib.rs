@@ -10,7 +10,7 @@ pub mod openapi;
 pub mod test;
 pub mod tidy;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The repository's root, wherever the command is typed.
 ///
