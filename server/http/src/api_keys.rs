@@ -224,7 +224,7 @@ impl ApiKeys {
 }
 
 /// The credentials of a bearer header; the scheme's case does not matter (RFC 9110, 11.1).
-fn bearer(value: &str) -> Option<&str> {
+pub(crate) fn bearer(value: &str) -> Option<&str> {
     let (scheme, text) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| text.trim())
 }

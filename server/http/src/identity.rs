@@ -28,8 +28,7 @@ pub(crate) const VISITOR_HEADER: &str = "jari-visitor";
 /// The credentials of `Authorization: Bearer`; the scheme's case does not matter (RFC 9110, 11.1).
 #[must_use]
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, text) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| text.trim())
+    headers.get(AUTHORIZATION)?.to_str().ok().and_then(crate::api_keys::bearer)
 }
 
 /// The bearer, else the cookies: who sends a bearer means it.
