@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod check;
 mod config_args;
+mod difference;
 mod failure;
 mod group;
 mod key;
