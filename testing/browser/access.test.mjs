@@ -59,6 +59,10 @@ for (const [name, locale] of [["ko", "ko-KR"], ["en", "en-US"]]) {
     const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok((await overflow()) <= 0);
     await shot(page, `phone-waiting-${name}`);
+    // The largest line there may be by default: its number is not broken in two.
+    await page.evaluate(() => (document.getElementById("position").textContent = "2,000,000"));
+    const rows = await page.locator("#position").evaluate((number) => number.getClientRects().length);
+    assert.ok(rows === 1 && (await overflow()) <= 0, `${rows} rows`);
     await room.move(5);
     await untilMode(page, "admitted");
     assert.ok((await overflow()) <= 0);

@@ -104,6 +104,29 @@ test("a lost place cookie is made good by the identity; a lost identity by a new
   await untilMode(page, "waiting");
 });
 
+test("who goes offline is told at once, not when the stream has been silent long enough", async () => {
+  const room = await newRoom();
+  const proxy = closeLater(await hangingProxy());
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  const calls = { streams: 0, asks: 0 };
+  page.on("request", (request) => {
+    if (request.url().endsWith("/events")) calls.streams += 1;
+    if (request.url().endsWith("/places/me")) calls.asks += 1;
+  });
+  await page.goto(through(proxy, room));
+  await until("it streams", () => calls.streams, (made) => made === 1);
+  await untilMode(page, "waiting");
+  proxy.hangOpenConnections();
+  await page.waitForTimeout(500);
+  const { asks } = calls;
+  await visitor.context.setOffline(true);
+  await page.locator("#trouble").filter({ hasText: "인터넷 연결이 끊겼습니다" }).waitFor({ timeout: 2000 });
+  assert.match(await page.locator("#polite").textContent(), /인터넷 연결이 끊겼습니다/);
+  await visitor.context.setOffline(false);
+  await until("it asks anew", () => calls.asks, (made) => made > asks, 5000);
+});
+
 test("back online the page asks at once", async () => {
   const room = await newRoom();
   const visitor = await newVisitor();

@@ -1,8 +1,9 @@
 // The page's own arithmetic, without a browser.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { backoff } from "../../web/room/call.js";
-import { behind, modeOf, progress, remember, shownPosition } from "../../web/room/line.js";
+import { behind, estimateOf, modeOf, progress, remember, shownPosition } from "../../web/room/line.js";
 import { parseEvent } from "../../web/room/stream.js";
 
 const line = (served, waiting = 500) => ({ state: "open", served, waiting });
@@ -33,6 +34,15 @@ test("who is behind follows the line between views", () => {
   assert.equal(behind(now, line(60, 400), 90), 310);
 });
 
+test("an estimate is as old as the view: a line in another state has none", () => {
+  const paused = { ...view(5, 0), no_estimate: "paused", line: { ...line(0), state: "paused" } };
+  assert.equal(estimateOf(paused, { ...line(3), state: "paused" }).no_estimate, "paused");
+  assert.equal(estimateOf(paused, line(3)).no_estimate, "unknown", "it goes on again");
+  const known = { ...view(5, 0), estimate: { low_ms: 1, high_ms: 2 } };
+  assert.deepEqual(estimateOf(known, line(3)).estimate, known.estimate);
+  assert.deepEqual(estimateOf(known, paused.line), { no_estimate: "paused" });
+});
+
 test("what the page shows", () => {
   const waiting = view(5, 0);
   const closed = { ...line(0), state: "closed" };
@@ -45,10 +55,25 @@ test("what the page shows", () => {
     [{ view: waiting, line: waiting.line, problem: { code: "network" } }, "waiting"],
     [{ view: waiting, line: closed }, "closed_kept"],
     [{ view: { status: "ended", left: true } }, "left"],
+    [{ view: { status: "admitted", pass: { claimed: false } } }, "admitted"],
+    [{ view: { status: "admitted", pass: { claimed: true } } }, "inside"],
     [{ view: { ...waiting, status: "absent" }, line: closed }, "absent"],
   ]) {
     assert.equal(modeOf(state), mode, JSON.stringify(state));
   }
+});
+
+test("estimates name a unit once where one does", async () => {
+  globalThis.TEXTS = JSON.parse(await readFile(new URL("../../web/room/messages.ko.json", import.meta.url), "utf8"));
+  const { estimateText } = await import("../../web/room/texts.js");
+  const minutes = (low, high) => estimateText({ low_ms: low * 60000, high_ms: high * 60000 });
+  assert.equal(minutes(0, 1), "1분 이내");
+  assert.equal(minutes(0, 3), "3분 이내");
+  assert.equal(minutes(3, 5), "약 3~5분");
+  assert.equal(minutes(120, 180), "약 2~3시간");
+  assert.equal(minutes(118, 200), "약 2시간~3시간 20분");
+  assert.equal(minutes(50, 70), "약 50분~1시간 10분");
+  assert.equal(minutes(120, 121), "약 2시간");
 });
 
 test("pauses double, are spread, and end at 30 s", () => {

@@ -21,7 +21,7 @@ test("an operator's notice is shown and announced", async () => {
   await untilMode(page, "waiting");
   await room.act("announce", { text: "결제 점검으로 10분간 천천히 입장합니다." });
   await page.locator("#notice-text").filter({ hasText: "결제 점검" }).waitFor();
-  assert.match(await page.locator("#polite").textContent(), /안내 말씀 결제 점검/);
+  assert.match(await page.locator("#polite").textContent(), /^안내 말씀: 결제 점검.*입장합니다\.$/);
   await shot(page, "notice-ko");
 });
 
@@ -33,9 +33,13 @@ test("a pause is told and keeps the place; going on is told too", async () => {
   await room.act("pause");
   await untilMode(page, "paused");
   assert.equal(await position(page), 4);
+  await page.locator("#estimate").filter({ hasText: "재개 후 안내" }).waitFor();
+  assert.match(await page.locator("#polite").textContent(), /^입장이 잠시 멈췄습니다\. 순서는/);
+  await shot(page, "paused-ko");
   await room.act("resume");
   await untilMode(page, "waiting");
   await page.locator("#moved").filter({ hasText: "다시 시작" }).waitFor();
+  assert.equal(await page.locator("#estimate").textContent(), "확인 중", "it is not paused any more");
 });
 
 test("before the opening there is a countdown, and the page joins by itself", async () => {
@@ -71,6 +75,8 @@ test("sold out is told to newcomers and to those in line", async () => {
   await untilMode(waiting.page, "waiting");
   await room.act("sold-out", { sold_out: true });
   await untilMode(waiting.page, "sold_out");
+  assert.doesNotMatch(await waiting.page.locator("#polite").textContent(), /번째/);
+  assert.equal(await waiting.page.title(), "가을 음악회 예매", "a position means nothing any more");
   const late = await open(room);
   await untilMode(late.page, "sold_out");
 });
@@ -81,7 +87,7 @@ test("the browser's language is spoken, and the switch is remembered", async () 
   const { visitor, page } = await open(room, { locale: "en-US" });
   await untilMode(page, "waiting");
   assert.equal(await page.locator("html").getAttribute("lang"), "en");
-  assert.equal(await headline(page), "People are being let in, in order");
+  assert.equal(await headline(page), "You are in line");
   assert.equal(await position(page), 8);
   await shot(page, "waiting-en");
   await page.getByRole("link", { name: "한국어" }).click();

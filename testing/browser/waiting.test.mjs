@@ -1,8 +1,8 @@
 // From the join to the entrance: the place is kept, shown and never goes back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newVisitor, position, shot, until, untilMode, useBrowser } from "./browser.mjs";
-import { newRoom } from "./jari.mjs";
+import { mode, newVisitor, position, shot, until, untilMode, useBrowser } from "./browser.mjs";
+import { JARI_URL, newRoom } from "./jari.mjs";
 
 useBrowser();
 
@@ -28,6 +28,44 @@ test("a visitor joins, waits, is admitted and lands on the target", async () => 
   await page.keyboard.press("Enter");
   await page.waitForURL(/from=/);
   assert.deepEqual(visitor.complaints, []);
+});
+
+test("who went in by another tab is told so, is not sent in again, and hears no more of a turn", async () => {
+  const room = await newRoom();
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  await page.goto(room.page);
+  await untilMode(page, "waiting");
+  await room.move(5);
+  await untilMode(page, "admitted");
+  // Another tab went in: the site asked the gate, which is the first use of the pass.
+  const gate = await visitor.context.request.get(`${JARI_URL}/v1/gate/${room.room}`);
+  assert.equal(gate.status(), 204);
+  await page.waitForTimeout(2500);
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await untilMode(page, "inside");
+  assert.ok(await page.locator("#auto").isHidden(), "nothing counts down");
+  assert.equal(await page.locator("#assertive").textContent(), "");
+  assert.doesNotMatch(await page.title(), /차례입니다/);
+  await shot(page, "inside-ko");
+  await page.waitForTimeout(11000);
+  assert.equal(page.url(), room.page);
+});
+
+test("a turn that passes keeps the reader's place on the page", async () => {
+  const room = await newRoom({ claim_window_ms: 10000 });
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  await page.goto(room.page);
+  await untilMode(page, "waiting");
+  await room.move(5);
+  await untilMode(page, "admitted");
+  await page.locator("#stay").click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "enter");
+  await room.act("pause");
+  await until("the turn passes", () => mode(page), (now) => now !== "admitted", 30000);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "headline");
+  assert.equal(await page.locator("#assertive").textContent(), "");
 });
 
 test("the page enters by itself after a while, unless that is stopped", async () => {

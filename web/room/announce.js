@@ -9,6 +9,7 @@ export class Announcer {
 
   // A change of state, or a notice.
   state(text) {
+    this.assertive.textContent = "";
     this.polite.textContent = text;
     this.positionAt = Date.now();
   }
@@ -20,7 +21,7 @@ export class Announcer {
   }
 
   turn(text) {
-    this.polite.textContent = "";
+    this.state("");
     this.assertive.textContent = text;
   }
 }

@@ -49,7 +49,8 @@ export class Connection {
   // Asks now: the page came back to the front, or the network did.
   poke() {
     const streaming = this.stream.abort && Date.now() - this.stream.heardAt < STREAM_HEALTHY_MS;
-    if (!streaming) this.interrupt();
+    // No stream tells that another tab went in or that a pass is used.
+    if (!streaming || this.state.view?.status === "admitted") this.interrupt();
   }
 
   interrupt() {

@@ -21,6 +21,12 @@ export function progress(memory) {
   return Math.round((100 * (memory.start - memory.shown)) / (memory.start - 1));
 }
 
+// What a view says about the estimate. A line whose state has changed since knows better than the view, and nothing yet.
+export function estimateOf(view, line) {
+  if (view.line.state === line.state) return view;
+  return { no_estimate: ["not_open", "paused", "closed"].includes(line.state) ? line.state : "unknown" };
+}
+
 // Those who came later: between views the line's own count says how many are waiting in all.
 export function behind(view, line, shown) {
   if (view.behind === undefined) return undefined;
@@ -48,6 +54,7 @@ export function modeOf({ view, line, problem }) {
   }
   if (view.status === "waiting" || view.status === "next") return waitingMode(view.status, line.state);
   if (view.status === "ended") return view.left ? "left" : "ended";
+  if (view.status === "admitted" && view.pass?.claimed) return "inside";
   return view.status;
 }
 

@@ -2,8 +2,8 @@
 import { Announcer } from "./announce.js";
 import { call } from "./call.js";
 import { Connection } from "./connection.js";
-import { modeOf, remember, shownPosition } from "./line.js";
-import { at, draw, enterUrl, passLeftMs, troubleText } from "./show.js";
+import { estimateOf, modeOf, remember, shownPosition } from "./line.js";
+import { at, draw, enterUrl, IN_LINE, passLeftMs, troubleText } from "./show.js";
 import { Tabs } from "./tabs.js";
 import { count, estimateText, say } from "./texts.js";
 import { AUTO_ENTER_S, AutoEnter, keep, recall, Sound } from "./turn.js";
@@ -19,6 +19,7 @@ let state = {};
 let mode = "connecting";
 let notice;
 let trouble = "";
+let offlineAt = 0;
 let memory = recall("sessionStorage", MEMORY_KEY);
 
 const announcer = new Announcer(at("polite"), at("assertive"));
@@ -46,9 +47,13 @@ function lead(signal) {
 function obey(order) {
   if (order === "join") connection.join();
   if (order === "left") connection.left();
+  // Back on the network, perhaps another: no connection of before is good any more.
+  if (order === "online") connection.interrupt();
   if (order !== "tell") return;
   if (state.at) tabs.send({ state });
-  if (state.problem || Date.now() - (state.at ?? 0) > FRESH_MS) connection.poke();
+  // The line's news say nothing of a pass.
+  const heardAt = state.view?.status === "admitted" ? state.viewAt : state.at;
+  if (state.problem || Date.now() - (heardAt ?? 0) > FRESH_MS) connection.poke();
 }
 
 // To whoever leads: this tab or another.
@@ -71,12 +76,16 @@ function receive(next) {
 
 function render() {
   const { view, line } = state;
-  const shown = view && line ? shownPosition(view, line, memory) : undefined;
+  const now = modeOf(state);
+  const shown = view && line && IN_LINE.includes(now) ? shownPosition(view, line, memory) : undefined;
   if (shown !== undefined) {
     memory = remember(view, shown, memory);
     keep("sessionStorage", MEMORY_KEY, memory);
   }
-  draw({ state, mode: modeOf(state), shown, memory, now: Date.now(), title });
+  const focused = document.activeElement;
+  draw({ state, mode: now, shown, memory, now: Date.now(), title, offlineAt });
+  // A control that goes must not take the reader's place on the page with it.
+  if (focused?.closest("[hidden]")) at("headline").focus();
   return shown;
 }
 
@@ -89,25 +98,30 @@ function announce(shown) {
     said.push(say(`headline.${next}`), at("detail").textContent);
   }
   const told = state.line?.notice?.text;
-  if (told && told !== notice) said.push(say("notice"), told);
+  if (told && told !== notice) said.push(`${say("notice")}: ${told}`);
   notice = told;
-  const now = troubleText(state);
+  const now = troubleText(state, offlineAt);
   if (now && now !== trouble) said.push(now);
   trouble = now;
   const position = shown === undefined ? "" : positionText(shown);
-  if (said.length) announcer.state([...said, next === mode ? "" : position].join(" ").trim());
+  if (said.length) announcer.state([...said, next === mode ? "" : position].map(sentence).join(" ").trim());
   else if (position) announcer.position(position);
 }
 
+// Headlines have no full stop; without one a reader runs on into the next sentence.
+function sentence(text) {
+  return !text || /[.!?:]$/.test(text) ? text : `${text}.`;
+}
+
 function positionText(shown) {
-  const { estimate, no_estimate } = state.view;
+  const { estimate, no_estimate } = estimateOf(state.view, state.line);
   return say("position_said", { n: count(shown), estimate: estimateText(estimate, no_estimate) });
 }
 
-// The turn has come: said, heard, and the link under the finger. Who comes back to a pass in use is left alone.
+// The turn has come: said, heard, and the link under the finger.
 function takeTurn() {
   if (at("confirm").open) at("confirm").close();
-  const goes = !state.view.pass?.claimed && enterUrl(state) !== undefined;
+  const goes = enterUrl(state) !== undefined;
   announcer.turn(goes ? say("turn_said", { s: AUTO_ENTER_S }) : say("turn_said_still"));
   if (!goes) return;
   sound.play();
@@ -155,7 +169,7 @@ function rejoin() {
 
 function second() {
   render();
-  if (mode === "admitted" && state.view.pass && passLeftMs(state, Date.now()) < 0) order("tell");
+  if ((mode === "admitted" || mode === "inside") && state.view.pass && passLeftMs(state, Date.now()) < 0) order("tell");
 }
 
 at("stay").addEventListener("click", stayHere);
@@ -165,8 +179,14 @@ at("leave").addEventListener("click", () => {
   at("confirm").returnValue = "stay";
   at("confirm").showModal();
 });
-window.addEventListener("online", () => order("tell"));
-window.addEventListener("offline", render);
+window.addEventListener("online", () => {
+  receive(state);
+  order("online");
+});
+window.addEventListener("offline", () => {
+  offlineAt = Date.now();
+  receive(state);
+});
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && order("tell"));
 window.addEventListener("pagehide", () => tabs.stop());
 window.addEventListener("pageshow", ({ persisted }) => persisted && tabs.start());

@@ -1,5 +1,5 @@
 // Draws a state on the page. Decides nothing that is not about looks, and makes no calls.
-import { behind, progress } from "./line.js";
+import { behind, estimateOf, progress } from "./line.js";
 import { count, estimateText, say, spanText, timeText } from "./texts.js";
 
 export const at = (id) => document.getElementById(id);
@@ -13,10 +13,11 @@ function visible(id, yes) {
   at(id).hidden = !yes;
 }
 
-const IN_LINE = ["waiting", "next", "absent", "paused", "ready", "closed_kept"];
+// Where a position means something.
+export const IN_LINE = ["waiting", "next", "absent", "paused", "ready", "closed_kept"];
 const SOUND = [...IN_LINE, "connecting", "not_open", "busy", "room_full", "offline"];
 
-// `scene` is {state, mode, shown, memory, now, title}.
+// `scene` is {state, mode, shown, memory, now, title, offlineAt}.
 export function draw(scene) {
   const { state, mode, shown } = scene;
   const line = state.line ?? {};
@@ -24,7 +25,7 @@ export function draw(scene) {
   at("card").dataset.mode = mode;
   text("headline", say(`headline.${mode}`));
   text("detail", detailText(scene, line));
-  visible("numbers", shown !== undefined && IN_LINE.includes(mode));
+  visible("numbers", shown !== undefined);
   if (shown !== undefined) drawNumbers(scene, line);
   drawOpening(scene, line);
   drawTurn(scene);
@@ -33,7 +34,7 @@ export function draw(scene) {
   visible("leave", held);
   visible("sound", SOUND.includes(mode));
   visible("about", SOUND.includes(mode));
-  drawTrouble(state);
+  drawTrouble(scene);
   document.title = titleText(scene);
 }
 
@@ -50,10 +51,13 @@ function drawNumbers({ state, shown, memory }, line) {
   text("position", count(shown));
   text("unit", say("unit"));
   at("progress").value = progress(memory);
-  text("estimate", estimateText(state.view.estimate, state.view.no_estimate));
+  const { estimate, no_estimate } = estimateOf(state.view, line);
+  text("estimate", estimateText(estimate, no_estimate));
   text("behind", say("people", { n: count(behind(state.view, line, shown) ?? 0) }));
-  visible("moved", Boolean(line.moved));
-  text("moved", line.moved ? say(`moved.${line.moved}`) : "");
+  // Why an estimate moved is no news to who is shown none.
+  const moved = estimate || line.moved === "resumed" ? line.moved : undefined;
+  visible("moved", Boolean(moved));
+  text("moved", moved ? say(`moved.${moved}`) : "");
 }
 
 function drawOpening({ state, mode, now }, line) {
@@ -80,7 +84,7 @@ export function enterUrl(state) {
 }
 
 function drawTurn({ state, mode, now }) {
-  const pass = mode === "admitted" ? state.view.pass : undefined;
+  const pass = mode === "admitted" || mode === "inside" ? state.view.pass : undefined;
   const url = pass && enterUrl(state);
   visible("turn", Boolean(url));
   if (!url) return;
@@ -94,13 +98,15 @@ function drawNotice(line) {
   text("notice-text", line.notice?.text ?? "");
 }
 
-export function troubleText({ view, problem }) {
-  if (!view || view.status === "ended" || !problem) return "";
-  return say(navigator.onLine === false ? "trouble.offline" : "trouble.retry");
+// The browser knows that it is offline long before a silent stream shows it; what was heard since says it is not so.
+export function troubleText({ view, problem, at = 0 }, offlineAt) {
+  if (!view || view.status === "ended") return "";
+  if (navigator.onLine === false && (problem || at < offlineAt)) return say("trouble.offline");
+  return problem ? say("trouble.retry") : "";
 }
 
-function drawTrouble(state) {
-  const trouble = troubleText(state);
+function drawTrouble({ state, offlineAt }) {
+  const trouble = troubleText(state, offlineAt);
   visible("trouble", Boolean(trouble));
   text("trouble", trouble);
 }

@@ -25,8 +25,10 @@ export function estimateText(estimate, reason) {
   if (low < 1) return say("up_to", { high: minutesText(high) });
   const [from, to] = [minutesText(low), minutesText(high)];
   if (from === to) return say("about", { high: to });
-  // "3-5 min", not "3 min-5 min".
-  const short = high < 60 ? String(low) : from;
+  // "3-5 min" and "2-3 h", not "3 min-5 min".
+  const hours = Math.round(low / 10) / 6;
+  const whole = low >= 60 && Number.isInteger(hours) && Math.round(high / 10) % 6 === 0;
+  const short = high < 60 ? String(low) : whole ? String(hours) : from;
   return say("range", { low: short, high: to });
 }
 

@@ -10,7 +10,7 @@ pub mod openapi;
 pub mod test;
 pub mod tidy;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The repository's root, wherever the command is typed.
 ///
@@ -18,5 +18,9 @@ use std::path::{Path, PathBuf};
 /// Never: this crate lies one folder below the root.
 #[must_use]
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies below the root").to_owned()
+    // Cargo tells it at run time; what was compiled in may be another checkout that shares this target folder.
+    #[expect(clippy::disallowed_methods, reason = "xtask is where cargo's own variables are read")]
+    let xtask = std::env::var("CARGO_MANIFEST_DIR");
+    let xtask = PathBuf::from(xtask.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()));
+    xtask.parent().expect("xtask lies below the root").to_owned()
 }

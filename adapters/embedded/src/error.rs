@@ -16,6 +16,10 @@ pub enum OpenError {
     Foreign { file: PathBuf, problem: String },
     #[error("{} has format version {found}, this build knows {known}; use the build that wrote it", file.display())]
     Version { file: PathBuf, found: i64, known: i64 },
+    #[error("{} is missing, though {beside} was written beside it; put it back or restore a backup. To begin anew, move {beside} away too", file.display())]
+    Missing { file: PathBuf, beside: String },
+    #[error("{} was removed or replaced while it was in use; stop Jari, then put it back or restore a backup", file.display())]
+    Gone { file: PathBuf },
     #[error("{} is damaged at {place}: {problem}; {RESTORE}", file.display())]
     Corrupt { file: PathBuf, place: String, problem: String },
     #[error("{} cannot be read or written: {source}; check the disk, its free space and the file's permissions", file.display())]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::OpenError;
 use crate::database::{Database, Layout, crc, sql};
+use crate::file_mark::FileMark;
 use crate::folder::journal_file;
 use crate::limits::{PROBE_BYTES, Tuning};
 
@@ -94,6 +95,8 @@ pub(crate) struct EventRow {
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(crate) database: Database,
+    /// The file as it was opened.
+    opened: Option<FileMark>,
 }
 
 impl Journal {
@@ -104,9 +107,33 @@ impl Journal {
         let set = database.sqlite.pragma_update(None, "max_page_count", pages);
         match set {
             // This pragma answers with the bound it set.
-            Ok(()) | Err(rusqlite::Error::ExecuteReturnedResults) => Ok(Journal { database }),
+            Ok(()) | Err(rusqlite::Error::ExecuteReturnedResults) => {
+                let opened = FileMark::of(&database.file);
+                Ok(Journal { database, opened })
+            }
             Err(error) => Err(database.error(error)),
         }
+    }
+
+    /// Opens it again after trouble. Makes none: where it is gone, an empty one would pass for it.
+    pub(crate) fn open_again(dir: &Path, tuning: &Tuning) -> Result<Journal, OpenError> {
+        let file = journal_file(dir);
+        if FileMark::of(&file).is_none() {
+            return Err(OpenError::Gone { file });
+        }
+        Journal::open(dir, tuning)
+    }
+
+    /// Whether the file is still where it was opened: SQLite would go on writing to one that was removed.
+    ///
+    /// # Errors
+    /// [`OpenError::Gone`].
+    pub(crate) fn check_place(&self) -> Result<(), OpenError> {
+        let file = &self.database.file;
+        if self.opened.is_some() && FileMark::of(file) == self.opened {
+            return Ok(());
+        }
+        Err(OpenError::Gone { file: file.clone() })
     }
 
     /// Writes a batch and deletes up to `purge_rows` rows of `garbage`, in one commit. Answers the bytes of each event,

@@ -9,6 +9,7 @@ mod checkpoints;
 mod database;
 mod error;
 mod feed;
+mod file_mark;
 mod folder;
 mod groups;
 mod job;

@@ -17,7 +17,8 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::checkpointer::Checkpointer;
 use crate::checkpoints::Checkpoints;
-use crate::folder::FolderLock;
+use crate::file_mark::FileMark;
+use crate::folder::{FolderLock, checkpoints_file, journal_file};
 use crate::job::{Call, Message};
 use crate::journal::Journal;
 use crate::limits::{QUEUE_MAX, Tuning};
@@ -56,6 +57,11 @@ impl EmbeddedStore {
         tuning: Tuning,
     ) -> Result<EmbeddedStore, OpenError> {
         let lock = FolderLock::take(dir)?;
+        let (file, checkpoints) = (journal_file(dir), checkpoints_file(dir));
+        if FileMark::of(&file).is_none() && FileMark::of(&checkpoints).is_some() {
+            // The journal is made first: it has been lost since, and an empty one would lose everybody's place.
+            return Err(OpenError::Missing { file, beside: checkpoints.display().to_string() });
+        }
         let journal = Journal::open(dir, &tuning)?;
         let Loaded { stored, garbage, forgotten } = load(&journal, &Checkpoints::open(dir)?)?;
         let (queue, mut received) = unbounded_channel();

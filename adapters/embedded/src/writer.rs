@@ -113,7 +113,11 @@ impl Writer {
         let journal = self.journal.as_mut().expect("the journal is open unless the disk refuses");
         let rows = PURGE_ROWS.max(2 * draft.events.len() as u64);
         let started = Instant::now();
-        match journal.commit(&draft, self.garbage.last().map(|garbage| (garbage, rows))) {
+        let garbage = self.garbage.last().map(|garbage| (garbage, rows));
+        let committed = journal.commit(&draft, garbage);
+        let committed = committed.map_err(|error| journal.database.error(error));
+        // Looked at after the commit: what went to a file that is gone is on no disk.
+        match committed.and_then(|done| journal.check_place().map(|()| done)) {
             Ok((sizes, left)) => {
                 self.meter.committed(draft.events.len(), started.elapsed());
                 if !left {
@@ -122,10 +126,7 @@ impl Writer {
                 self.publish(&draft, &sizes);
                 Ok(())
             }
-            Err(error) => {
-                let error = journal.database.error(error);
-                Err(self.fail(&error))
-            }
+            Err(error) => Err(self.fail(&error)),
         }
     }
 
@@ -234,7 +235,7 @@ impl Writer {
     fn reload(&mut self) -> Result<(), OpenError> {
         // A new connection: what the old one holds in its cache may not be what the disk took.
         self.journal = None;
-        let journal = Journal::open(&self.dir, &self.tuning)?;
+        let journal = Journal::open_again(&self.dir, &self.tuning)?;
         journal.probe().map_err(|error| journal.database.error(error))?;
         let Loaded { stored, garbage, forgotten } = load(&journal, &Checkpoints::open(&self.dir)?)?;
         self.lines.replace(stored);

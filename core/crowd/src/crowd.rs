@@ -66,7 +66,7 @@ mod tests {
     const PEOPLE: u32 = 10_000;
 
     fn crowd(seed: u64, curve: Curve) -> Crowd {
-        let arrivals = Arrivals { curve, window: Millis::from_secs(60) };
+        let arrivals = Arrivals { shape: curve.shape(), window: Millis::from_secs(60) };
         Crowd::new(seed, PEOPLE, arrivals, Habits::default()).expect("the defaults are good")
     }
 
@@ -147,7 +147,7 @@ mod tests {
             assert!(all.is_sorted_by_key(|person| person.arrives_after));
             for tenth in 1..10_u64 {
                 let by = Millis::from_secs(tenth * 6);
-                let want = curve.share_by(tenth as f64 / 10.0);
+                let want = curve.shape().share_by(tenth as f64 / 10.0);
                 near("arrived", share(&all, |p| p.arrives_after <= by), want);
             }
             assert!(all.iter().all(|p| p.arrives_after <= crowd.arrivals().window));
@@ -162,10 +162,10 @@ mod tests {
             let last = person.interruptions.last().map(|i| i.after);
             assert!(last <= Some(Habits::default().interrupted_within), "{person:?}");
         }
-        let many = Arrivals { curve: Curve::Ramp, window: Millis::ZERO };
+        let many = Arrivals { shape: Curve::Ramp.shape(), window: Millis::ZERO };
         let many = Crowd::new(1, u32::MAX, many, Habits::default()).expect("good habits");
         assert_eq!(many.people(), PEOPLE_MAX);
         let bad = Habits { idles: 2.0, ..Habits::default() };
-        assert!(Crowd::new(1, 1, *many.arrivals(), bad).is_err());
+        assert!(Crowd::new(1, 1, many.arrivals().clone(), bad).is_err());
     }
 }

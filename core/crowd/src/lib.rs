@@ -9,8 +9,10 @@ mod crowd;
 mod dice;
 mod habits;
 mod person;
+mod shape;
 
 pub use arrivals::{Arrivals, Curve, UnknownCurve};
 pub use crowd::{Crowd, PEOPLE_MAX};
 pub use habits::{Habits, HabitsError, Spread};
 pub use person::{Device, GivesUp, Interruption, Person, Turn, Visit, What};
+pub use shape::{POINTS_MAX, Shape, ShapeError};

@@ -4,7 +4,7 @@ use jari_units::{Mark, Millis, Seq, Timestamp, limits};
 
 use crate::call::{Look, Turn, call};
 use crate::ledger::{Clocks, Ledger, Phase, TOKEN};
-use crate::{Calls, Done, Event, LostHistory, PacerKind, Room, SeqSet, Tick};
+use crate::{Calls, Done, Event, LostHistory, Room, SeqSet, Tick};
 
 /// What a limit group lends a room for one tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,9 +117,9 @@ impl Ledger {
     }
 
     fn free(&self, tick: &Tick, live: u64, grant: Option<GroupGrant>) -> u64 {
-        // Where the tenant admits by hand the tick does not, whatever the bucket holds from before.
-        let manual = self.settings.pacer == PacerKind::Manual;
-        if manual || self.phase_at(tick.now) != Phase::Open {
+        // A rate of nothing means nobody (an operator's brake, or the tenant admits by hand), whatever the bucket holds
+        // from before.
+        if tick.pacer.rate_milli == 0 || self.phase_at(tick.now) != Phase::Open {
             return 0;
         }
         let group = match (self.settings.grouped, grant) {

@@ -4,7 +4,7 @@ use jari_units::{Mark, Millis, PassId, Timestamp};
 
 use super::*;
 use crate::join::tests::{key, room_with, subjects};
-use crate::{Change, ClosedNext, SeenBits, Settings, Standing};
+use crate::{Change, ClosedNext, PacerKind, SeenBits, Settings, Standing};
 
 const START: Timestamp = Timestamp(1_000_000);
 
@@ -83,6 +83,16 @@ fn admissions_keep_to_capacity() {
     play.room.end_pass(Mark::NONE, &[pass]).expect("no mark");
     assert_eq!(play.tick().called, 1);
     assert!(matches!(play.standing(4), Standing::Admitted(_)));
+}
+
+/// An operator's brake: a rate of nothing lets nobody in, not even what the bucket has saved up.
+#[test]
+fn a_rate_of_nothing_admits_nobody() {
+    let mut play = Play::new(Settings { rate_milli: 0, burst: 100, ..settings() });
+    play.join(5);
+    assert_eq!([play.tick().called, play.tick().called], [0, 0]);
+    play.change(Change::Settings(Box::new(settings())));
+    assert_eq!(play.tick().called, 2, "and the saved up burst is cut to the new one");
 }
 
 #[test]
@@ -224,8 +234,8 @@ fn a_claimed_pass_ends_with_its_last_use() {
 /// A tick that would find most of the called unseen calls nobody and alarms; the next calls the present.
 #[test]
 fn mass_absence_calls_nobody_and_alarms_once() {
-    let wide = Settings { capacity: 1_000, rate_milli: 0, burst: 200, ..settings() };
-    let mut play = Play::new(wide.clone());
+    let wide = Settings { capacity: 1_000, rate_milli: 1, burst: 200, ..settings() };
+    let mut play = Play::new(wide);
     play.join(300);
     play.change(Change::Pause);
     play.live_on(Millis::from_secs(181), &[250, 260, 270]);

@@ -32,9 +32,16 @@ pub enum Change {
 /// What people in a closed room are told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosedNext {
-    /// When it opens again; `None`: it has ended or nobody knows.
+    /// When it opens again, by itself; `None`: it has ended or nobody knows.
     pub reopens_at: Option<Timestamp>,
     pub message: String,
+}
+
+impl ClosedNext {
+    /// The time to open again has come.
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        self.reopens_at.is_some_and(|at| at <= now)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +89,9 @@ impl Room {
             Change::Pause => control.paused,
             Change::Resume => !control.paused,
             Change::Open => ledger.schedule_at(ledger.clocks.now).is_none(),
-            Change::Close(next) => control.closed.as_ref() == Some(next),
+            Change::Close(next) => {
+                control.closed.as_ref() == Some(next) && !next.is_over(ledger.clocks.now)
+            }
             Change::Announce(text) => {
                 control.notice.as_ref().map_or("", |notice| notice.text.as_str()) == text
             }
@@ -165,6 +174,20 @@ mod tests {
         let later = Settings { opens_at: Some(Timestamp(6_000_000)), ..faster };
         room.change(Mark::NONE, Change::Settings(Box::new(later))).expect("no mark");
         assert!(matches!(room.ledger().phase(), Phase::NotOpen { .. }));
+    }
+
+    #[test]
+    fn a_closed_room_opens_again_when_it_said() {
+        let mut room = room();
+        let reopens_at = Some(Timestamp(1_002_000));
+        let next = ClosedNext { reopens_at, message: String::new() };
+        room.change(Mark::NONE, Change::Close(next)).expect("no mark");
+        assert_eq!(room.ledger().next_boundary(), reopens_at, "an idle room is woken for it");
+        let phases = [1_001_000, 1_002_000].map(|now| {
+            room.admit(Mark::NONE, Timestamp(now), None).expect("no mark");
+            room.ledger().phase()
+        });
+        assert!(matches!(phases, [Phase::Closed(_), Phase::Open]), "{phases:?}");
     }
 
     #[test]

@@ -11,8 +11,10 @@ const MEASURED_MIN: Millis = Millis::from_secs(20);
 /// Samples are kept at most this often.
 const SAMPLE_EVERY: Millis = Millis::from_secs(2);
 /// How much faster or slower than measured the line may turn out.
-const FASTER_PERCENT: u64 = 118;
-const SLOWER_PERCENT: u64 = 82;
+const FASTER_PERCENT: u64 = 114;
+const SLOWER_PERCENT: u64 = 85;
+/// Places, against the root of the position, that chance may add or take away.
+const CHANCE_PERCENT: u64 = 150;
 /// A tick, its notice and a poll pass before anyone knows.
 const NOTICE_LAG: Millis = Millis::from_secs(3);
 
@@ -118,8 +120,11 @@ impl Estimate {
         let free = input.capacity.saturating_sub(input.live);
         let fill_slow = slow.max(input.rate_milli * SLOWER_PERCENT / 100);
         let fill_fast = fast.max(rate);
-        let high = travel(input.position, free, fill_slow, slow) + NOTICE_LAG;
-        let low = travel(input.position.saturating_sub(1), free, fill_fast, fast);
+        // How many ahead go in, stay away or give up is chance: over few places it evens out less.
+        let chance = input.position.isqrt() * CHANCE_PERCENT / 100;
+        let high = travel(input.position + chance, free, fill_slow, slow) + NOTICE_LAG;
+        let ahead = input.position.saturating_sub(1 + chance);
+        let low = travel(ahead, free, fill_fast, fast);
         Ok(Estimate { low: low.min(high), high })
     }
 }

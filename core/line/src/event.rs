@@ -1,7 +1,7 @@
 //! What happened in a room. One enum is the journal record, the room's stream and the replica's input.
 //!
 //! Events hold outcomes, not commands, so that a replay with newer rules gives the state that people were told.
-//! Variants and fields are only ever added at the end: old journals must stay readable.
+//! Variants are only ever added at the end; a new field needs a new format version: old journals must stay readable.
 
 use jari_units::{EventNo, Incarnation, Millis, Seq, SubjectKey, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -231,7 +231,8 @@ impl Ledger {
     #[must_use]
     pub fn next_boundary(&self) -> Option<Timestamp> {
         let Settings { opens_at, closes_at, .. } = self.settings;
-        let times = [opens_at, closes_at, self.settings.joins_start()];
+        let reopens_at = self.control.closed.as_ref().and_then(|next| next.reopens_at);
+        let times = [opens_at, closes_at, self.settings.joins_start(), reopens_at];
         times.into_iter().flatten().filter(|at| *at > self.clocks.now).min()
     }
 
@@ -273,7 +274,7 @@ impl Ledger {
     pub(crate) fn schedule_at(&self, now: Timestamp) -> Option<Phase> {
         let Settings { opens_at, closes_at, .. } = self.settings;
         let Control { closed, opened_at, .. } = &self.control;
-        if let Some(next) = closed {
+        if let Some(next) = closed.as_ref().filter(|next| !next.is_over(now)) {
             return Some(Phase::Closed(next.clone()));
         }
         let over = |at: Timestamp| at <= now && opened_at.is_none_or(|opened| at > opened);

@@ -39,9 +39,9 @@ impl Shown {
         self.open.entry(seq).or_default().push((at, estimate));
     }
 
-    /// Places with ranges still open.
-    pub(crate) fn open(&self) -> Vec<Seq> {
-        self.open.keys().copied().collect()
+    /// Places up to `seq` with ranges still open.
+    pub(crate) fn open_up_to(&self, seq: Seq) -> Vec<Seq> {
+        self.open.range(..=seq).map(|(seq, _)| *seq).collect()
     }
 
     /// The turn of `seq` came at `now`.

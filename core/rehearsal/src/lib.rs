@@ -7,6 +7,7 @@ mod agenda;
 mod calibration;
 mod play;
 mod report;
+mod timeline;
 
 pub use calibration::Calibration;
 pub use play::{Plan, rehearse};

@@ -11,14 +11,13 @@ use jari_units::{Mark, Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 use crate::agenda::{Agenda, Deed};
 use crate::calibration::Shown;
 use crate::report::{Moment, Report, Waits};
+use crate::timeline::Timeline;
 
 /// The presence flush of a real node.
 const SEEN_EVERY: u64 = 5;
 /// Ranges are noted this often, for at most so many people at once.
 const SHOWN_EVERY: u64 = 15;
 const SHOWN_MAX: u64 = 400;
-/// Moments in a timeline at most: as many as a picture has room for.
-const MOMENTS: u64 = 600;
 /// When virtual time starts. Any time does, but 0 is also "never".
 const START: Timestamp = Timestamp(1_000_000);
 
@@ -63,8 +62,7 @@ struct Play {
 pub fn rehearse(plan: &Plan, progress: &mut dyn FnMut(Millis)) -> Report {
     let mut play = Play::new(plan);
     let ticks = plan.horizon.0 / limits::TICK.0;
-    let moment_every = (ticks / MOMENTS).max(1);
-    let mut timeline: Vec<Moment> = Vec::new();
+    let mut timeline = Timeline::default();
     let (mut peak_waiting, mut peak_live, mut drained_after) = (0, 0, None);
     for tick in 0..ticks {
         play.now = Millis(tick * limits::TICK.0);
@@ -77,9 +75,7 @@ pub fn rehearse(plan: &Plan, progress: &mut dyn FnMut(Millis)) -> Report {
         } else if drained_after.is_none() && moment.admitted > 0 {
             drained_after = Some(play.now);
         }
-        if tick.is_multiple_of(moment_every) {
-            timeline.push(moment);
-        }
+        timeline.note(moment);
         if tick.is_multiple_of(60) {
             progress(play.now);
         }
@@ -97,14 +93,10 @@ pub fn rehearse(plan: &Plan, progress: &mut dyn FnMut(Millis)) -> Report {
         drained_after,
         waits: Waits::of(play.waits),
         calibration: play.shown.finish(),
-        timeline: thin(timeline),
+        waiting: play.room.ledger().waiting(),
+        ended_after: play.now,
+        timeline: timeline.finish(),
     }
-}
-
-/// A rehearsal that ended early has fewer moments than it could show, never more.
-fn thin(timeline: Vec<Moment>) -> Vec<Moment> {
-    let every = timeline.len().div_ceil(MOMENTS as usize).max(1);
-    timeline.into_iter().step_by(every).collect()
 }
 
 fn subject(person: u32) -> SubjectKey {
@@ -282,6 +274,7 @@ impl Play {
 
     fn called(&mut self, seq: Seq) {
         self.heard.remove(seq);
+        self.shown.came(seq, self.now);
         let Some(person) = self.owners.get(&seq).copied() else { return };
         let life = self.lives[person as usize];
         self.waits.push(self.now - life.joined_at);
@@ -360,9 +353,10 @@ impl Play {
         }
     }
 
-    /// Whoever is not in line any more had their turn.
+    /// Whom the frontier passed had their turn, there or away. The rest of those called are told by name, and nobody else
+    /// leaves the line unnoticed; to ask for the standing of everybody in line each tick would take most of the time.
     fn settle_ranges(&mut self) {
-        for seq in self.shown.open() {
+        for seq in self.shown.open_up_to(self.room.ledger().serving()) {
             if !matches!(self.standing(seq), Standing::InLine { .. }) {
                 self.shown.came(seq, self.now);
             }

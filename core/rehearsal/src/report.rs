@@ -17,9 +17,13 @@ pub struct Report {
     pub peak_live: u64,
     /// From the start until nobody was in line any more; `None` where the rehearsal's horizon came first.
     pub drained_after: Option<Millis>,
+    /// Still in line when the rehearsal ended, and when that was.
+    pub waiting: u64,
+    pub ended_after: Millis,
     /// From join to call, of those who were called in their turn.
     pub waits: Waits,
     pub calibration: Calibration,
+    /// Evenly spaced, from the start to the end: enough for a picture.
     pub timeline: Vec<Moment>,
 }
 

@@ -6,7 +6,8 @@ use jari_rehearsal::{Plan, Report, rehearse};
 use jari_units::Millis;
 
 fn crowd(curve: Curve, people: u32, window: Millis, habits: Habits) -> Crowd {
-    Crowd::new(20_261_130, people, Arrivals { curve, window }, habits).expect("good habits")
+    Crowd::new(20_261_130, people, Arrivals { shape: curve.shape(), window }, habits)
+        .expect("good habits")
 }
 
 fn run(settings: Settings, crowd: Crowd) -> Report {
@@ -55,23 +56,25 @@ fn whoever_comes_after_the_last_ticket_is_turned_away() {
     assert!(report.turned_away > 800);
 }
 
+/// Settings of a small, a middling and a large sale: people, capacity, rate.
+const SALES: [(u32, u64, u64); 3] = [(600, 60, 5), (3_000, 300, 20), (10_000, 1_500, 20)];
+
 /// The reach line: the truth lies within the shown range at least nine times in ten, with people who idle, leave, come
 /// back and fail to show up.
 #[test]
 fn estimates_hold_nine_times_in_ten_on_every_curve() {
     let mut worst = 1.0f64;
-    for curve in Curve::ALL {
-        let settings =
-            Settings { capacity: 1_500, rate_milli: 20_000, burst: 20, ..Settings::default() };
-        let report = run(settings, crowd(curve, 10_000, Millis::from_mins(10), Habits::default()));
-        let held = report.calibration;
-        println!(
-            "{curve}: {held:?}, {:.3} within, drained {:?}",
-            held.share_within(),
-            report.drained_after
-        );
-        assert!(held.shown > 5_000, "{curve}: {held:?}");
-        worst = worst.min(held.share_within());
+    for (people, capacity, rate) in SALES {
+        for curve in Curve::ALL {
+            let rate_milli = rate * 1_000;
+            let settings = Settings { capacity, rate_milli, burst: rate, ..Settings::default() };
+            let window = Millis::from_mins(10);
+            let report = run(settings, crowd(curve, people, window, Habits::default()));
+            let held = report.calibration;
+            println!("{people} {curve}: {:.3} within, {held:?}", held.share_within());
+            assert!(held.shown > 1_000, "{people} {curve}: {held:?}");
+            worst = worst.min(held.share_within());
+        }
     }
-    assert!(worst >= 0.9, "{worst:.3} within on the worst curve");
+    assert!(worst >= 0.9, "{worst:.3} within at the worst");
 }

@@ -5,10 +5,12 @@ mod audit;
 mod backup;
 mod check;
 mod config_args;
+mod difference;
 mod failure;
 mod group;
 mod key;
 mod openapi;
+mod rehearse;
 mod room;
 mod room_fields;
 mod serve;
@@ -49,6 +51,8 @@ enum Command {
     Serve(Box<serve::ServeArgs>),
     /// Show a room with a simulated crowd, in one command.
     Demo(DemoArgs),
+    /// Play a crowd through a copy of a room's settings in virtual time: how long do people wait?
+    Rehearse(Box<rehearse::RehearseArgs>),
     /// Make, change and steer rooms, through a running server.
     Room(Box<room::RoomArgs>),
     /// Let several rooms share what the site behind them can take.
@@ -71,6 +75,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Demo(args) => crate::demo::run(&args).map_err(Failure::from),
+        Command::Rehearse(args) => rehearse::run(&args),
         Command::Room(args) => room::run(*args),
         Command::Group(args) => group::run(args),
         Command::Key(args) => key::run(args),

@@ -98,12 +98,14 @@ async fn play(args: &DemoArgs) -> Result<()> {
     screen.say(about(args));
     let crowd = crowd(args)?;
     tokio::select! {
-        () = watch(&stage, &cast, crowd, &mut screen) => {}
+        () = watch(&stage, &cast, crowd, args.crowd == 0, &mut screen) => {}
         () = signals.next() => {}
     }
     let last = stage.operator.stats().await;
     screen.say("Stopping. A second Ctrl-C stops at once.");
-    screen.say(format_args!("\nWhat became of the crowd:\n{}", cast.tally));
+    if args.crowd > 0 {
+        screen.say(format_args!("\nWhat became of the crowd:\n{}", cast.tally));
+    }
     if let Ok(stats) = last {
         screen.say(totals(&stats));
     }
@@ -115,11 +117,14 @@ async fn play(args: &DemoArgs) -> Result<()> {
 }
 
 fn crowd(args: &DemoArgs) -> Result<Crowd> {
-    let arrivals = Arrivals { curve: Curve::Burst, window: ARRIVALS };
+    let arrivals = Arrivals { shape: Curve::Burst.shape(), window: ARRIVALS };
     Ok(Crowd::new(args.seed, args.crowd, arrivals, Habits::default().hurried(HURRY))?)
 }
 
 fn about(args: &DemoArgs) -> String {
+    if args.crowd == 0 {
+        return "No crowd comes: the room is yours. Ctrl-C stops.\n".to_owned();
+    }
     format!(
         "A crowd of {} comes (seed {}): up to {STREAMS_MAX} of them by stream, the others poll. They idle, leave, come\n\
          back, fail to show up. Spans of an hour's sale are cut to a fifth, passes and absences to about a minute.\n\
@@ -129,13 +134,13 @@ fn about(args: &DemoArgs) -> String {
 }
 
 /// Lets the crowd play and shows the line; never ends by itself, since the room stays open when the crowd has gone.
-async fn watch(stage: &Stage, cast: &Arc<Cast>, crowd: Crowd, screen: &mut Screen) {
+async fn watch(stage: &Stage, cast: &Arc<Cast>, crowd: Crowd, nobody: bool, screen: &mut Screen) {
     let starts = stage.opens.checked_sub(std::time::Duration::from_millis(EARLY.0));
     let starts = starts.unwrap_or_else(Instant::now).max(Instant::now());
     let mut crowd = std::pin::pin!(cast::play(cast.clone(), crowd, starts));
     let mut tick = interval(screen.every());
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let (mut gone, mut shown) = (false, None);
+    let (mut gone, mut shown) = (nobody, None);
     loop {
         tokio::select! {
             () = &mut crowd, if !gone => {

@@ -4,6 +4,7 @@ mod backup;
 mod bootstrap;
 pub mod cli;
 pub mod demo;
+mod file_size;
 mod logging;
 mod machine;
 mod open_files;

@@ -1,6 +1,7 @@
 //! Starting and stopping a server in this process: used by `jari serve`, the demo and the tests alike.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use jari_config::Config;
 use jari_embedded::EmbeddedStore;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, StartError};
-use jari_ports::{Clock, Entropy};
+use jari_ports::{Clock, Entropy, LineStore};
 use jari_records::Records;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -58,6 +59,13 @@ pub enum ServeError {
     Store(#[from] jari_embedded::OpenError),
     #[error(transparent)]
     Records(#[from] jari_records::OpenError),
+    #[error(
+        "{} is missing, but there are rooms in the line beside it, which its keys belong to; put it back or restore a backup. To begin anew, choose another data folder",
+        file.display()
+    )]
+    RecordsMissing { file: PathBuf },
+    #[error(transparent)]
+    Line(#[from] jari_ports::StoreError),
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
     #[error(transparent)]
@@ -145,6 +153,11 @@ async fn open(
     let records_file = dir.join(RECORDS_FILE);
     let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, clock));
     let store = Arc::new(opened.await??);
+    // A first start that was interrupted has no rooms yet.
+    let kept = std::fs::metadata(&records_file).is_ok_and(|file| file.len() > 0);
+    if !kept && !store.rooms().await?.is_empty() {
+        return Err(ServeError::RecordsMissing { file: records_file });
+    }
     let records = Records::open(&records_file.display().to_string()).await?;
     Ok((store, records))
 }

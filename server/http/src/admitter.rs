@@ -80,10 +80,10 @@ async fn tick(state: &AppState, room: &RoomRuntime) -> Result<(), jari_ports::St
     Ok(())
 }
 
-/// An idle room stands still until one of its times comes.
+/// An idle room stands still until one of its times comes, once its limit group has back what it lent.
 fn is_due(live: &Live, now: Timestamp) -> bool {
     let ledger = live.ledger();
-    !ledger.is_idle() || ledger.next_boundary().is_some_and(|at| at <= now)
+    !ledger.is_idle() || ledger.holds_quota() || ledger.next_boundary().is_some_and(|at| at <= now)
 }
 
 fn report(room: &RoomId, outcome: &AdmitOutcome) {

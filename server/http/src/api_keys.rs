@@ -186,13 +186,10 @@ impl ApiKeys {
         Ok(caller)
     }
 
-    /// The id of the key that an `Authorization` header names, where there is such a key. Checks nothing: for the call
-    /// log, once the call was not refused.
+    /// The id of the good key in an `Authorization` header, for the call log. Notes no use.
     #[must_use]
-    pub fn named_by(&self, authorization: Option<&http::HeaderValue>) -> Option<String> {
-        let text = bearer(authorization?.to_str().ok()?)?;
-        let (id, _) = text.strip_prefix(PREFIX)?.split_once('_')?;
-        self.table.read().by_id.get(id).map(|key| key.id.clone())
+    pub fn holder(&self, authorization: Option<&http::HeaderValue>) -> Option<String> {
+        self.table.read().check(authorization).ok().map(|caller| caller.key_id)
     }
 
     /// Writes last uses every few seconds, for ever.
@@ -227,7 +224,7 @@ impl ApiKeys {
 }
 
 /// The credentials of a bearer header; the scheme's case does not matter (RFC 9110, 11.1).
-fn bearer(value: &str) -> Option<&str> {
+pub(crate) fn bearer(value: &str) -> Option<&str> {
     let (scheme, text) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| text.trim())
 }

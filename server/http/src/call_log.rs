@@ -11,7 +11,7 @@ use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::AUTHORIZATION;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue};
 use jari_api::Code;
 use jari_units::RoomId;
 use tokio::time::Instant;
@@ -53,7 +53,7 @@ pub(crate) async fn log_call(
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str);
     let method = request.method().clone();
-    let key_id = log.state.api_keys.named_by(request.headers().get(AUTHORIZATION));
+    let key_id = log.state.api_keys.holder(request.headers().get(AUTHORIZATION));
     let room = params.ok().and_then(|params| known_room(&log.state, &params));
     let in_flight = log.state.metrics.call_started(route);
     let mut response = next.run(request).await;
@@ -66,8 +66,6 @@ pub(crate) async fn log_call(
     if let Some(code) = code {
         log.state.metrics.refused(code);
     }
-    // Who only names a key is not yet the one it belongs to.
-    let key_id = key_id.filter(|_| response.status() != StatusCode::UNAUTHORIZED);
     let actor = key_id.map_or_else(|| "visitor".to_owned(), |id| format!("key:{id}"));
     let method = method_label(&method);
     Line { call: &call, method, route, room, status, code, actor: &actor, took }.write();

@@ -4,6 +4,9 @@ use http::HeaderMap;
 use http::header::{COOKIE, HeaderValue};
 use jari_units::{Millis, RoomId};
 
+/// Cookies of one name that are looked at: each costs a check of its signature, and a browser has two or three at most.
+const SAME_NAME_MAX: usize = 8;
+
 /// A cookie of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CookieKind<'a> {
@@ -28,13 +31,15 @@ impl CookieKind<'_> {
         }
     }
 
-    /// Its value in a request.
-    #[must_use]
-    pub(crate) fn read(self, headers: &HeaderMap, secure: bool) -> Option<&str> {
+    /// Its values in a request, as the browser ordered them. There may be several: without TLS another site of the same
+    /// domain can set one of this name too, and only the signature tells which is ours.
+    pub(crate) fn read(self, headers: &HeaderMap, secure: bool) -> impl Iterator<Item = &str> {
         let name = self.name(secure);
         let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';'));
-        pairs.find_map(|pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='))
+        let pairs = lines.flat_map(|line| line.split(';'));
+        pairs
+            .filter_map(move |pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='))
+            .take(SAME_NAME_MAX)
     }
 
     /// A `Set-Cookie` value that a browser keeps for `max_age`.
@@ -67,11 +72,24 @@ mod tests {
             HeaderValue::from_static("a=1; jari_place_shop-2=x; jari_place_shop=y"),
         );
         headers.append(COOKIE, HeaderValue::from_static("__Host-jari_place_shop=z"));
+        let read = |cookie: CookieKind<'_>, secure| {
+            cookie.read(&headers, secure).map(str::to_owned).collect::<Vec<_>>()
+        };
         let place = CookieKind::Place(&room);
-        assert_eq!(place.read(&headers, false), Some("y"));
-        assert_eq!(place.read(&headers, true), Some("z"));
-        assert_eq!(CookieKind::Pass(&room).read(&headers, false), None);
-        assert_eq!(CookieKind::Visitor.read(&headers, false), None);
+        assert_eq!(read(place, false), ["y"]);
+        assert_eq!(read(place, true), ["z"]);
+        assert!(read(CookieKind::Pass(&room), false).is_empty());
+        assert!(read(CookieKind::Visitor, false).is_empty());
+    }
+
+    #[test]
+    fn all_of_one_name_are_read_in_order_but_not_without_end() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_static("jari_visitor=a; jari_visitor=b"));
+        let flood = "jari_visitor=c;".repeat(1_000);
+        headers.append(COOKIE, HeaderValue::from_str(&flood).expect("visible text"));
+        let read: Vec<_> = CookieKind::Visitor.read(&headers, false).collect();
+        assert_eq!((&read[..3], read.len()), (&["a", "b", "c"][..], SAME_NAME_MAX));
     }
 
     #[test]

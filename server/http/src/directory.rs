@@ -117,57 +117,66 @@ impl RoomDirectory {
         self.rooms.load().get(id).cloned()
     }
 
-    /// All rooms, in order of id.
+    /// All rooms at work, in order of id.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<RoomEntry>> {
-        let mut rooms: Vec<_> = self.rooms.load().values().cloned().collect();
+        let rooms = self.rooms.load();
+        let mut rooms: Vec<_> =
+            rooms.values().filter(|entry| !entry.is_deleted()).cloned().collect();
         rooms.sort_by(|a, b| a.definition.load().id.cmp(&b.definition.load().id));
         rooms
+    }
+
+    /// Before a room is made: removes what an unfinished deletion left in the store, which is another room's line. Touches
+    /// no room at work.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn clear(&self, id: &RoomId) -> Result<(), StoreError> {
+        let _groups = self.groups.lock().await;
+        if self.get(id).is_none_or(|entry| entry.is_deleted()) {
+            self.calls.run("delete", self.calls.store.delete(id)).await?;
+        }
+        Ok(())
     }
 
     /// Takes in a definition that control has stored, and makes the store agree with it. Idempotent: repeat it where it
     /// failed.
     ///
     /// # Errors
-    /// The store's.
+    /// The store's; the definition is known here all the same, so that the next change builds on what control has.
     pub async fn upsert(&self, definition: RoomDefinition) -> Result<(), StoreError> {
         let groups = self.groups.lock().await;
-        let before = self.get(&definition.id).and_then(|entry| entry.definition().group.clone());
-        let after = definition.group.clone();
+        self.insert(definition.clone());
         // A room that joins a group is bound first, then counted; one that leaves is let go of first, then unbound.
-        if after.is_some() {
+        if definition.group.is_some() {
             self.settle(&definition).await?;
         }
-        self.insert(definition.clone());
-        for group in [&before, &after].into_iter().flatten() {
-            if let Some(settings) = groups.get(group).filter(|_| before != after) {
-                self.push_group(group, *settings).await?;
-            }
+        // All of them: an earlier try may have failed before the group that the room left, or joined, heard of it.
+        for (group, settings) in groups.iter() {
+            self.push_group(group, *settings).await?;
         }
-        if after.is_none() {
+        if definition.group.is_none() {
             self.settle(&definition).await?;
         }
         Ok(())
     }
 
-    /// Forgets a room that control has deleted, here and in the store. Idempotent.
+    /// Forgets a room that control has deleted, here and in the store. Idempotent: repeat it where it failed.
     ///
     /// # Errors
-    /// The store's.
+    /// The store's; the room is then at work no more, and still listed.
     pub async fn remove(&self, id: &RoomId) -> Result<(), StoreError> {
         let groups = self.groups.lock().await;
-        let entry = self.get(id);
-        self.edit(|rooms| _ = rooms.remove(id));
-        if let Some(entry) = entry {
-            entry.stop.cancel();
-            let group = entry.definition().group.clone();
-            if let Some((group, settings)) =
-                group.and_then(|id| Some((id.clone(), groups.get(&id)?)))
-            {
-                self.push_group(&group, *settings).await?;
-            }
+        let Some(entry) = self.get(id) else { return Ok(()) };
+        // First: who follows the room would make it anew.
+        entry.stop.cancel();
+        let group = entry.definition().group.clone();
+        if let Some((group, settings)) = group.and_then(|id| Some((id.clone(), groups.get(&id)?))) {
+            self.push_group(&group, *settings).await?;
         }
         self.calls.run("delete", self.calls.store.delete(id)).await?;
+        self.edit(|rooms| _ = rooms.remove(id));
         Ok(())
     }
 
@@ -239,7 +248,7 @@ impl RoomDirectory {
 
     fn insert(&self, definition: RoomDefinition) {
         let id = definition.id.clone();
-        if let Some(entry) = self.get(&id) {
+        if let Some(entry) = self.get(&id).filter(|entry| !entry.is_deleted()) {
             entry.definition.store(Arc::new(definition));
             return;
         }

@@ -1,4 +1,5 @@
-//! What every request passes through first: the cap on requests in flight and the deadline. Knows no endpoint.
+//! What requests pass through first: the cap on those in flight, the deadline, and what keeps a change whole. Knows no
+//! endpoint.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -23,4 +24,50 @@ pub(crate) async fn within_limits(
         tracing::warn!("a request was given up after {deadline:?}");
         Refusal::new(Code::DeadlineExceeded).into_response()
     })
+}
+
+/// Carries a call out to its end though the caller goes away or the deadline passes: half a change would leave control,
+/// the line and the trail apart.
+pub(crate) async fn to_its_end(request: Request, next: Next) -> Response {
+    let call = tokio::spawn(next.run(request));
+    call.await.unwrap_or_else(|error| Refusal::internal(&error).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn;
+    use axum::routing::post;
+    use futures_util::FutureExt;
+    use tokio::sync::Notify;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_whose_caller_goes_away_is_carried_out_to_its_end() {
+        let (begun, go_on, done) =
+            (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let steps = (begun.clone(), go_on.clone(), done.clone());
+        let change = move || {
+            let (begun, go_on, done) = steps.clone();
+            async move {
+                begun.notify_one();
+                go_on.notified().await;
+                done.notify_one();
+            }
+        };
+        let router = Router::new().route("/", post(change)).route_layer(from_fn(to_its_end));
+        let request = Request::post("/").body(Body::empty()).expect("a request");
+        let mut call = Box::pin(router.oneshot(request));
+        assert!(call.as_mut().now_or_never().is_none());
+        begun.notified().await;
+        drop(call);
+        go_on.notify_one();
+        let finished = tokio::time::timeout(std::time::Duration::from_secs(5), done.notified());
+        finished.await.expect("the second half is carried out as well");
+    }
 }

@@ -28,18 +28,33 @@ pub(crate) const VISITOR_HEADER: &str = "jari-visitor";
 /// The credentials of `Authorization: Bearer`; the scheme's case does not matter (RFC 9110, 11.1).
 #[must_use]
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, text) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| text.trim())
+    headers.get(AUTHORIZATION)?.to_str().ok().and_then(crate::api_keys::bearer)
 }
 
-/// The bearer, else the cookie: who sends a bearer means it.
-#[must_use]
-pub(crate) fn shown<'a>(
+/// The bearer, else the cookies: who sends a bearer means it.
+fn shown<'a>(
     headers: &'a HeaderMap,
     cookie: CookieKind<'_>,
     secure: bool,
-) -> Option<&'a str> {
-    bearer(headers).or_else(|| cookie.read(headers, secure))
+) -> impl Iterator<Item = &'a str> {
+    let bearer = bearer(headers);
+    let cookies = cookie.read(headers, secure).filter(move |_| bearer.is_none());
+    bearer.into_iter().chain(cookies)
+}
+
+/// The first of the texts that `open` takes, else why it did not take the first one; `None` where there is no text.
+fn first_good<'a, T, E>(
+    texts: impl Iterator<Item = &'a str>,
+    open: impl Fn(&'a str) -> Result<T, E>,
+) -> Option<Result<T, E>> {
+    let mut refused = None;
+    for text in texts {
+        match open(text) {
+            Ok(good) => return Some(Ok(good)),
+            Err(error) => _ = refused.get_or_insert(error),
+        }
+    }
+    refused.map(Err)
 }
 
 /// An identity in a room, and the room visitor token that should be kept from now on.
@@ -81,7 +96,7 @@ pub(crate) fn visitor_cookie_where_missing(
     let secure = state.options.secure();
     let known = CookieKind::Visitor
         .read(headers, secure)
-        .is_some_and(|text| state.keys.open::<VisitorToken>(text, state.clock.now()).is_ok());
+        .any(|text| state.keys.open::<VisitorToken>(text, state.clock.now()).is_ok());
     (!known).then(|| CookieKind::Visitor.set(&new_visitor(state).0, VISITOR_TTL, secure))
 }
 
@@ -102,12 +117,14 @@ pub(crate) fn joiner(
 }
 
 fn anonymous(state: &AppState, room: &RoomId, headers: &HeaderMap) -> Result<Joiner, Refusal> {
-    let shown = shown(headers, CookieKind::Visitor, state.options.secure())
-        .ok_or_else(|| Refusal::new(Code::IdentityRequired))?;
-    let visitor: VisitorToken = state.keys.open(shown, state.clock.now())?;
-    if visitor.room.is_some() {
-        return Err(Refusal::invalid_token("wrong_room"));
-    }
+    let shown = shown(headers, CookieKind::Visitor, state.options.secure());
+    let open = |text| {
+        let visitor: VisitorToken = state.keys.open(text, state.clock.now())?;
+        let everywhere = visitor.room.is_none();
+        everywhere.then_some(visitor).ok_or_else(|| Refusal::invalid_token("wrong_room"))
+    };
+    let visitor =
+        first_good(shown, open).unwrap_or_else(|| Err(Refusal::new(Code::IdentityRequired)))?;
     let subject = visitor_subject(&state.keys, room, &visitor.id);
     Ok(Joiner { subject, room_visitor: None })
 }
@@ -136,6 +153,10 @@ fn by_entry(
                 Ok(Some(subject)) => Some(subject),
                 _ => open_room_visitor(state, room, text).ok(),
             };
+            // One that has expired still says whom the tenant meant: not whoever used this browser before.
+            let meant = open_expired::<EntryToken>(&state.keys, text).ok();
+            let meant = meant.map(|token| entry_subject(&state.keys, room, &token.subject));
+            let good = good.filter(|subject| meant.is_none_or(|meant| meant == *subject));
             let subject = good.ok_or(refusal)?;
             Ok(Joiner { subject, room_visitor: None })
         }
@@ -169,8 +190,10 @@ fn room_visitor(
     headers: &HeaderMap,
 ) -> Result<Option<SubjectKey>, Refusal> {
     let by_header = headers.get(VISITOR_HEADER).and_then(|value| value.to_str().ok());
-    let by_cookie = || CookieKind::RoomVisitor(room).read(headers, state.options.secure());
-    by_header.or_else(by_cookie).map(|text| open_room_visitor(state, room, text)).transpose()
+    let by_cookie = CookieKind::RoomVisitor(room).read(headers, state.options.secure());
+    let by_cookie = by_cookie.filter(|_| by_header.is_none());
+    let shown = by_header.into_iter().chain(by_cookie);
+    first_good(shown, |text| open_room_visitor(state, room, text)).transpose()
 }
 
 /// Whether the request proves more than that it holds the place's receipt: in `entry` rooms only that gets a pass.
@@ -198,10 +221,12 @@ pub(crate) fn receipt(
     room: &RoomId,
     headers: &HeaderMap,
 ) -> Result<PlaceToken, Refusal> {
-    let shown = shown(headers, CookieKind::Place(room), state.options.secure())
-        .ok_or_else(|| Refusal::new(Code::PlaceRequired))?;
-    let token: PlaceToken = state.keys.open(shown, state.clock.now())?;
-    in_room(&token.room, room).map(|()| token)
+    let shown = shown(headers, CookieKind::Place(room), state.options.secure());
+    let open = |text| {
+        let token: PlaceToken = state.keys.open(text, state.clock.now())?;
+        in_room(&token.room, room).map(|()| token)
+    };
+    first_good(shown, open).unwrap_or_else(|| Err(Refusal::new(Code::PlaceRequired)))
 }
 
 /// A stream key of this room; that it is used once is not checked here.
@@ -226,10 +251,18 @@ pub(crate) fn pass(
     room: &RoomId,
     headers: &HeaderMap,
 ) -> Result<PassToken, &'static str> {
-    let shown = shown(headers, CookieKind::Pass(room), state.options.secure()).ok_or("missing")?;
-    let token: PassToken =
-        open_expired(&state.keys, shown).map_err(crate::problem_response::token_reason)?;
-    if token.room == *room { Ok(token) } else { Err("wrong_room") }
+    let open = |text: &str| {
+        let token: PassToken =
+            open_expired(&state.keys, text).map_err(crate::problem_response::token_reason)?;
+        if token.room == *room { Ok(token) } else { Err("wrong_room") }
+    };
+    let by_bearer = bearer(headers).map(open);
+    if let Some(Ok(token)) = by_bearer {
+        return Ok(token);
+    }
+    // A proxy passes on the protected site's own bearer as well: it must not hide the pass in the cookie.
+    let cookies = CookieKind::Pass(room).read(headers, state.options.secure());
+    first_good(cookies, open).or(by_bearer).unwrap_or(Err("missing"))
 }
 
 fn open_expired<T: Token>(keys: &KeyRing, text: &str) -> Result<T, TokenError> {

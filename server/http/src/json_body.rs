@@ -11,6 +11,10 @@ use serde::de::DeserializeOwned;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
 
+/// Bytes of a body that may be left out: an entry token, or a few words. These are read for anybody who asks, so twenty
+/// thousand of them at once must not fill the memory.
+const OPTIONAL_MAX_BYTES: usize = 16 * 1024;
+
 /// A JSON body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonBody<T>(pub T);
@@ -23,7 +27,7 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = Refusal;
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Refusal> {
         let json = is_json(&request);
-        let body = read(request.into_body(), state).await?;
+        let body = read(request.into_body(), state, state.options.body_max_bytes).await?;
         if body.is_empty() {
             return Err(Refusal::new(Code::MalformedBody).detail("a JSON body is expected here"));
         }
@@ -35,7 +39,8 @@ impl<T: DeserializeOwned + Default> FromRequest<AppState> for OptionalJsonBody<T
     type Rejection = Refusal;
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Refusal> {
         let json = is_json(&request);
-        let body = read(request.into_body(), state).await?;
+        let limit = state.options.body_max_bytes.min(OPTIONAL_MAX_BYTES);
+        let body = read(request.into_body(), state, limit).await?;
         if body.is_empty() {
             return Ok(OptionalJsonBody(T::default()));
         }
@@ -52,9 +57,9 @@ fn is_json(request: &Request) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-async fn read(body: Body, state: &AppState) -> Result<Bytes, Refusal> {
-    let (limit, deadline) = (state.options.body_max_bytes, state.options.deadlines.body);
-    let collected = tokio::time::timeout(deadline, Limited::new(body, limit).collect());
+async fn read(body: Body, state: &AppState, limit: usize) -> Result<Bytes, Refusal> {
+    let collected =
+        tokio::time::timeout(state.options.deadlines.body, Limited::new(body, limit).collect());
     match collected.await {
         Err(_) => Err(Refusal::new(Code::RequestTimeout)),
         Ok(Ok(body)) => Ok(body.to_bytes()),

@@ -8,6 +8,7 @@ pub mod admitter;
 mod answers;
 pub mod api_keys;
 mod call_log;
+mod changes;
 mod client_address;
 mod cookies;
 mod directory;

@@ -236,6 +236,11 @@ impl RoomRuntime {
     /// # Errors
     /// The store's.
     pub async fn change(&self, change: Change) -> Result<ChangeOutcome, StoreError> {
+        // These are dated, and an idle room's clock stands where its last tick left it.
+        let dated = matches!(change, Change::Announce(_) | Change::Open);
+        if dated && self.read(|live| live.ledger().is_idle()) {
+            self.operations.admit().await?;
+        }
         let reply = self.operations.change(change).await?;
         self.settled(reply).await
     }

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
 use http::Uri;
@@ -51,6 +51,13 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(gate::check))
         // Tenants
         .routes(routes!(entries::create))
+        .merge(changes())
+}
+
+/// What operators and tenants change: carried out whole, whoever goes away meanwhile.
+fn changes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        // Tenants
         .routes(routes!(admit::admit))
         // Operators
         .routes(routes!(admin::rooms::list, admin::rooms::create))
@@ -74,6 +81,7 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(admin::keys::list, admin::keys::create))
         .routes(routes!(admin::keys::revoke))
         .routes(routes!(admin::audit::list))
+        .route_layer(from_fn(guard::to_its_end))
 }
 
 fn about() -> utoipa::openapi::OpenApi {

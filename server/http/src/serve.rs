@@ -116,9 +116,8 @@ impl Server {
         slot: OwnedSemaphorePermit,
         watcher: Watcher,
     ) {
-        // Answers are small and whole: waiting to fill a packet only delays them.
-        _ = socket.set_nodelay(true);
         let deadlines = state.options.deadlines;
+        tune(&socket, deadlines.write_stall);
         let way_out = WayOut::default();
         let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
         let io = TokioIo::new(LeavableIo::new(io, way_out.clone()));
@@ -160,6 +159,22 @@ fn service(
         .map_response(move |response| leaving.leave(response, state.clock.now()))
 }
 
+/// What a socket cannot do is no reason to turn its client away.
+fn tune(socket: &TcpStream, write_stall: Duration) {
+    // Answers are small and whole: waiting to fill a packet only delays them.
+    _ = socket.set_nodelay(true);
+    // A phone that vanished acknowledges nothing, and small frames go into the kernel's buffer for a quarter of an hour
+    // before a write ever waits; its stream would count as heard from for as long.
+    #[cfg(target_os = "linux")]
+    {
+        _ = socket2::SockRef::from(socket).set_tcp_user_timeout(Some(write_stall));
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        _ = write_stall;
+    }
+}
+
 fn builder(options: &HttpOptions) -> Builder<TokioExecutor> {
     let (limits, deadlines) = (options.connections, options.deadlines);
     let mut builder = Builder::new(TokioExecutor::new());
@@ -176,4 +191,21 @@ fn builder(options: &HttpOptions) -> Builder<TokioExecutor> {
         .keep_alive_interval(HTTP2_PING)
         .keep_alive_timeout(HTTP2_PING);
     builder
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_vanishes_is_given_up_within_the_write_stall() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let (peer, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (_peer, (socket, _)) = (peer.expect("connected"), accepted.expect("accepted"));
+        let limit = Duration::from_secs(30);
+        tune(&socket, limit);
+        let told = socket2::SockRef::from(&socket).tcp_user_timeout().expect("an option of Linux");
+        assert_eq!(told, Some(limit));
+    }
 }

@@ -10,6 +10,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use crate::api_keys::ApiKeys;
+use crate::changes::Changes;
 use crate::directory::{RoomDirectory, RoomEntry};
 use crate::drain::Drain;
 use crate::jitter::Jitter;
@@ -49,6 +50,7 @@ pub struct Shared {
     pub keys: KeyRing,
     pub api_keys: ApiKeys,
     pub rooms: RoomDirectory,
+    pub changes: Changes,
     pub options: HttpOptions,
     pub metrics: Arc<Metrics>,
     pub store_health: Arc<StoreHealth>,
@@ -101,6 +103,7 @@ impl AppState {
             keys,
             api_keys,
             rooms,
+            changes: Changes::default(),
             options,
             metrics,
             store_health,

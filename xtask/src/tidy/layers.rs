@@ -106,6 +106,7 @@ fn may_know(folder: &str) -> &'static [&'static str] {
     match folder {
         "core/units" | "xtask" => &[],
         "core/ports" => &["core/"],
+        "core/rehearsal" => &["core/units", "core/line", "core/crowd"],
         "server/http" => &["core/", "server/api"],
         "server/app" => &["core/", "adapters/", "server/"],
         _ if folder.starts_with("core/") => &["core/units"],
@@ -204,7 +205,9 @@ mod tests {
         let others = [
             "core/units",
             "core/line",
+            "core/crowd",
             "core/ports",
+            "core/rehearsal",
             "adapters/embedded",
             "adapters/records",
             "server/api",
@@ -228,6 +231,9 @@ mod tests {
             ("core/units", "core/line", false),
             ("core/ports", "core/line", true),
             ("core/line", "core/ports", false),
+            ("core/rehearsal", "core/crowd", true),
+            ("core/rehearsal", "core/ports", false),
+            ("core/line", "core/rehearsal", false),
             ("adapters/embedded", "core/ports", true),
             ("adapters/embedded", "adapters/records", false),
             ("adapters/embedded", "server/api", false),

@@ -1,5 +1,6 @@
 //! Damaged, foreign and newer files: an error that names the file and the place, never a guess.
 
+use jari_line::JoinOutcome;
 use jari_ports::LineStore;
 use jari_units::Mark;
 
@@ -100,6 +101,25 @@ async fn a_missing_part_and_a_missing_file_of_checkpoints_are_found() {
     let error = refused(&bench);
     assert_corrupt(&error, "journal.db", "room shop");
     assert!(error.to_string().contains("has no checkpoint of the room"), "{error}");
+}
+
+/// An empty journal made in its place would lose everybody's place and tell nobody.
+#[tokio::test]
+async fn a_missing_or_empty_journal_beside_checkpoints_is_found() {
+    let bench = Bench::checkpointing(20);
+    filled(&bench).await;
+    let (file, away) = (bench.dir.path().join("journal.db"), bench.dir.path().join("away"));
+    std::fs::rename(&file, &away).expect("the file");
+    for empty in [false, true] {
+        if empty {
+            std::fs::write(&file, "").expect("a file");
+        }
+        let error = refused(&bench);
+        assert!(matches!(&error, OpenError::Missing { file: named, .. } if *named == file));
+        assert!(error.to_string().contains("checkpoints.db"), "{error}");
+    }
+    std::fs::rename(&away, &file).expect("the file");
+    assert_eq!(join(&bench.open(), &super::room("shop"), 3).await, JoinOutcome::Waiting { seq: 4 });
 }
 
 #[tokio::test]

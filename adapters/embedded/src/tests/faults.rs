@@ -61,6 +61,36 @@ async fn a_full_disk_refuses_and_recovers() {
     assert_eq!(dump(&bench.open(), &id).await, before);
 }
 
+/// A2: what is written to a removed file is on no disk, so nobody is told that it is; put back, the file is used again.
+#[tokio::test]
+async fn a_journal_removed_while_in_use_is_refused_until_it_is_back() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let id = create(&store, "shop").await;
+    join(&store, &id, 0).await;
+    let (data, away) = (bench.dir.path(), bench.dir.path().join("away"));
+    std::fs::create_dir(&away).expect("a folder");
+    let files = ["journal.db", "journal.db-wal", "journal.db-shm"];
+    for file in files {
+        std::fs::rename(data.join(file), away.join(file)).expect("the file");
+    }
+    let refused = store.join(&id, Mark::NONE, subjects(1..2)).await.expect_err("it is gone");
+    let StoreError::Unavailable(text) = &refused else { panic!("{refused}") };
+    assert!(text.contains("journal.db was removed"), "{text}");
+    // Longer than the first retry: no empty journal is made in its place meanwhile.
+    tokio::time::sleep(3 * crate::limits::RETRY_FIRST).await;
+    store.join(&id, Mark::NONE, subjects(1..2)).await.expect_err("it is still gone");
+    assert!(!data.join("journal.db").exists());
+
+    for file in files {
+        std::fs::rename(away.join(file), data.join(file)).expect("the file");
+    }
+    while store.read(&id).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(join(&store, &id, 0).await, JoinOutcome::Waiting { seq: 1 });
+}
+
 /// A checkpoint that cannot be written costs nothing but a longer journal.
 #[tokio::test]
 async fn a_checkpoint_that_fails_loses_nothing() {

@@ -26,7 +26,7 @@ pub(super) struct ServerArgs {
     /// An API key with admin scope. Prefer the variable: others can see a command's flags.
     #[arg(long, global = true, value_name = "KEY", env = "JARI_ADMIN_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// Print the server's answer as JSON instead of a table.
+    /// Print the answer as JSON instead of a table.
     #[arg(long, global = true)]
     pub(super) json: bool,
 }
@@ -80,6 +80,12 @@ impl AdminClient {
             return if body.is_empty() { Ok(Value::Null) } else { parse(&body) };
         }
         Err(refused(status, &body))
+    }
+
+    /// Calls, and reads the answer as `T`.
+    pub(super) async fn read<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
+        let answer = self.call(call).await?;
+        serde_json::from_value(answer).map_err(|error| not_understood(&error))
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {

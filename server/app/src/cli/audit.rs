@@ -4,6 +4,7 @@ use clap::Args;
 use jari_api::admin::AuditPageView;
 
 use super::admin_client::{AdminClient, Call, ServerArgs};
+use super::difference::difference;
 use super::table::table;
 use super::{Failure, small_runtime};
 
@@ -11,7 +12,7 @@ const EXAMPLES: &str = "\
 Examples:
   jari audit
   jari audit --target room:shop --limit 20
-  jari audit --json                          # with what was and what is";
+  jari audit --json                          # with all that was and is";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -38,17 +39,18 @@ pub(super) fn run(args: &AuditArgs) -> Result<(), Failure> {
     let answer = small_runtime()?.block_on(client.call(call))?;
     client.show(answer, |page: AuditPageView| {
         let row = |entry: jari_api::admin::AuditEntryView| {
-            let after = entry.after.map(|after| after.to_string()).unwrap_or_default();
+            let before = entry.before.unwrap_or_default();
+            let what = difference(&before, &entry.after.unwrap_or_default());
             [
                 entry.no.to_string(),
                 entry.at.to_string(),
                 entry.actor,
                 entry.action,
                 entry.target,
-                after,
+                what,
             ]
         };
         let rows: Vec<_> = page.entries.into_iter().map(row).collect();
-        table(["NO", "AT", "ACTOR", "ACTION", "TARGET", "AFTER"], &rows)
+        table(["NO", "AT", "ACTOR", "ACTION", "TARGET", "WHAT"], &rows)
     })
 }

@@ -48,7 +48,7 @@ enum RoomCommand {
     /// Close: nobody joins or is admitted, those waiting keep their places.
     Close {
         id: String,
-        /// When it opens again (RFC 3339); people are told.
+        /// When it opens again by itself (RFC 3339); people are told.
         #[arg(long, value_name = "TIME", value_parser = super::span::time)]
         reopens_at: Option<Utc>,
         /// What people are told, at most 1000 bytes.

@@ -26,25 +26,9 @@ enum Pacer {
     Manual,
 }
 
-/// What a room is. Left out: as it was, or the default.
+/// How many are let in, and how fast.
 #[derive(Debug, Args)]
-pub(super) struct RoomFields {
-    /// The room's name on the Korean page.
-    #[arg(long, value_name = "TEXT", help_heading = "Room")]
-    title_ko: Option<String>,
-    /// The room's name on the English page.
-    #[arg(long, value_name = "TEXT", help_heading = "Room")]
-    title_en: Option<String>,
-    /// Where an admitted person goes: an http(s) URL, or a path on this server. [default: /]
-    #[arg(long, value_name = "URL", help_heading = "Room")]
-    target_url: Option<String>,
-    /// The limit group the room shares, or none. [default: none]
-    #[arg(long, value_name = "ID", value_parser = id_or_none, help_heading = "Room")]
-    group: Option<OrNone<String>>,
-    /// What the gate does while the store is down. [default: wait]
-    #[arg(long, value_enum, help_heading = "Room")]
-    on_store_failure: Option<OnStoreFailure>,
-
+pub(super) struct LimitFields {
     /// Live passes at most: how many people may be inside. [default: 5000]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     capacity: Option<u64>,
@@ -66,16 +50,11 @@ pub(super) struct RoomFields {
     /// Admissions in all, then the room is sold out; or none. [default: none]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = "Limits")]
     admit_total: Option<OrNone<u64>>,
+}
 
-    /// Nobody is admitted before (RFC 3339), or none. [default: none]
-    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
-    opens_at: Option<OrNone<Utc>>,
-    /// Joining starts here (RFC 3339), not after opens-at; or none. [default: none]
-    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
-    joins_from: Option<OrNone<Utc>>,
-    /// The room closes by itself (RFC 3339), or none. [default: none]
-    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
-    closes_at: Option<OrNone<Utc>>,
+/// How long passes and places last.
+#[derive(Debug, Args)]
+pub(super) struct SpanFields {
     /// A pass ends this long after its last use. [default: 10m]
     #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
     pass_ttl: Option<u64>,
@@ -88,6 +67,41 @@ pub(super) struct RoomFields {
     /// Someone heard from within one to two of these is present. [default: 90s]
     #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
     presence_window: Option<u64>,
+}
+
+/// What a room is. Left out: as it was, or the default.
+#[derive(Debug, Args)]
+pub(super) struct RoomFields {
+    /// The room's name on the Korean page.
+    #[arg(long, value_name = "TEXT", help_heading = "Room")]
+    title_ko: Option<String>,
+    /// The room's name on the English page.
+    #[arg(long, value_name = "TEXT", help_heading = "Room")]
+    title_en: Option<String>,
+    /// Where an admitted person goes: an http(s) URL, or a path on this server. [default: /]
+    #[arg(long, value_name = "URL", help_heading = "Room")]
+    target_url: Option<String>,
+    /// The limit group the room shares, or none. [default: none]
+    #[arg(long, value_name = "ID", value_parser = id_or_none, help_heading = "Room")]
+    group: Option<OrNone<String>>,
+    /// What the gate does while the store is down. [default: wait]
+    #[arg(long, value_enum, help_heading = "Room")]
+    on_store_failure: Option<OnStoreFailure>,
+
+    #[command(flatten)]
+    limits: LimitFields,
+
+    /// Nobody is admitted before (RFC 3339), or none. [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
+    opens_at: Option<OrNone<Utc>>,
+    /// Joining starts here (RFC 3339), not after opens-at; or none. [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
+    joins_from: Option<OrNone<Utc>>,
+    /// The room closes by itself (RFC 3339), or none. [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time_or_none, help_heading = "Times")]
+    closes_at: Option<OrNone<Utc>>,
+    #[command(flatten)]
+    spans: SpanFields,
     /// Pages ask this often near the front. [default: 1s]
     #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
     poll_near: Option<u64>,
@@ -121,23 +135,37 @@ impl RoomFields {
 
     fn settings(&self) -> Map<String, Value> {
         let mut patch = Map::new();
-        put(&mut patch, "capacity", self.capacity);
-        put(&mut patch, "rate_per_s", self.rate);
-        put(&mut patch, "burst", self.burst);
-        put(&mut patch, "per_tick", self.per_tick);
-        put(&mut patch, "pacer", self.pacer.map(|pacer| json!({"kind": name_of(&pacer)})));
-        put(&mut patch, "max_waiting", self.max_waiting);
-        put(&mut patch, "admit_total", self.admit_total.as_ref().map(OrNone::json));
+        self.limits.put_into(&mut patch);
         put(&mut patch, "opens_at", self.opens_at.as_ref().map(OrNone::json));
         put(&mut patch, "joins_from", self.joins_from.as_ref().map(OrNone::json));
         put(&mut patch, "closes_at", self.closes_at.as_ref().map(OrNone::json));
-        put(&mut patch, "pass_ttl_ms", self.pass_ttl);
-        put(&mut patch, "claim_window_ms", self.claim_window);
-        put(&mut patch, "absence_grace_ms", self.absence_grace);
-        put(&mut patch, "presence_window_ms", self.presence_window);
+        self.spans.put_into(&mut patch);
         put(&mut patch, "poll_near_ms", self.poll_near);
         put(&mut patch, "poll_far_ms", self.poll_far);
         patch
+    }
+}
+
+impl LimitFields {
+    /// Puts what was given into a patch of the settings.
+    pub(super) fn put_into(&self, patch: &mut Map<String, Value>) {
+        put(patch, "capacity", self.capacity);
+        put(patch, "rate_per_s", self.rate);
+        put(patch, "burst", self.burst);
+        put(patch, "per_tick", self.per_tick);
+        put(patch, "pacer", self.pacer.map(|pacer| json!({"kind": name_of(&pacer)})));
+        put(patch, "max_waiting", self.max_waiting);
+        put(patch, "admit_total", self.admit_total.as_ref().map(OrNone::json));
+    }
+}
+
+impl SpanFields {
+    /// Puts what was given into a patch of the settings.
+    pub(super) fn put_into(&self, patch: &mut Map<String, Value>) {
+        put(patch, "pass_ttl_ms", self.pass_ttl);
+        put(patch, "claim_window_ms", self.claim_window);
+        put(patch, "absence_grace_ms", self.absence_grace);
+        put(patch, "presence_window_ms", self.presence_window);
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::config_args::ConfigArgs;
 use super::{Failure, print};
-use crate::{Running, ServeOptions, logging, open_files};
+use crate::{Running, ServeOptions, file_size, logging, open_files};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +36,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let served = runtime.block_on(async {
+        file_size::survive_limit();
         let new_admin_key = args.new_admin_key;
         let options = ServeOptions { open_files, new_admin_key, ..ServeOptions::default() };
         let running = crate::serve(&config, options)

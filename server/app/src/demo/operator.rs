@@ -27,6 +27,7 @@ pub(super) struct DemoRoom {
 }
 
 impl DemoRoom {
+    /// Of a new room `id`, or of one that is there: that one opened before, and stays open.
     fn body(&self, id: Option<&str>) -> Value {
         let mut body = json!({
             "title": {"ko": "가을 콘서트 예매", "en": "Autumn concert tickets"},
@@ -37,7 +38,6 @@ impl DemoRoom {
                 "rate_per_s": self.rate_per_s,
                 // A second's worth, so that the rate asked for is the rate seen from the first second on.
                 "burst": (self.rate_per_s.ceil() as u64).max(1),
-                "opens_at": self.opens_at,
                 "pass_ttl_ms": 90_000,
                 "claim_window_ms": 45_000,
                 "absence_grace_ms": 60_000,
@@ -47,6 +47,7 @@ impl DemoRoom {
         });
         if let (Some(id), Some(fields)) = (id, body.as_object_mut()) {
             fields.insert("room".to_owned(), id.into());
+            fields["settings"]["opens_at"] = json!(self.opens_at);
         }
         body
     }
@@ -60,17 +61,18 @@ impl Operator {
         Ok(Operator { http, api: format!("{server}/v1/admin"), key, room: room.to_owned() })
     }
 
-    /// Makes the room, or sets it up anew where the data folder has it from an earlier demo.
-    pub(super) async fn set_room(&self, room: &DemoRoom) -> Result<()> {
+    /// Makes the room, or sets it up anew where the data folder has it from an earlier demo. Whether it was made.
+    pub(super) async fn set_room(&self, room: &DemoRoom) -> Result<bool> {
         let path = format!("/rooms/{}", self.room);
         let known = self.request(Method::GET, &path).send().await.context("no answer")?.status();
-        let request = if known == StatusCode::NOT_FOUND {
+        let new = known == StatusCode::NOT_FOUND;
+        let request = if new {
             self.request(Method::POST, "/rooms").json(&room.body(Some(&self.room)))
         } else {
             self.request(Method::PATCH, &path).json(&room.body(None))
         };
         accepted(request).await.context("cannot set up the demo room")?;
-        Ok(())
+        Ok(new)
     }
 
     pub(super) async fn stats(&self) -> Result<RoomStats> {
@@ -90,7 +92,10 @@ async fn accepted(request: RequestBuilder) -> Result<reqwest::Response> {
         return Ok(answer);
     }
     match answer.json::<Problem>().await {
-        Ok(problem) => bail!("{} {} {}", problem.title, problem.detail, json!(problem.fields)),
+        Ok(Problem { title, detail, fields, .. }) if fields.is_empty() => {
+            bail!("{title}; {detail}")
+        }
+        Ok(problem) => bail!("{}; {}; {}", problem.title, problem.detail, json!(problem.fields)),
         Err(_) => bail!("answered {status}"),
     }
 }

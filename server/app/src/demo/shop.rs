@@ -76,10 +76,15 @@ impl Shop {
     }
 }
 
-/// A listener beside Jari's, on a free port of the same address: cookies know hosts, not ports.
-pub(super) async fn listen(ip: IpAddr) -> Result<(TcpListener, SocketAddr)> {
-    let listener =
-        TcpListener::bind((ip, 0)).await.context("no free port for the protected page")?;
+/// A listener beside Jari's, on the same address: cookies know hosts, not ports. On the port wanted, so that a page that
+/// is open outlives a restart, or on a free one where another program has that.
+pub(super) async fn listen(ip: IpAddr, wanted: u16) -> Result<(TcpListener, SocketAddr)> {
+    let listener = match TcpListener::bind((ip, wanted)).await {
+        Ok(listener) => listener,
+        Err(_) => {
+            TcpListener::bind((ip, 0)).await.context("no free port for the protected page")?
+        }
+    };
     let addr = listener.local_addr()?;
     Ok((listener, addr))
 }
@@ -161,7 +166,7 @@ mod tests {
     }
 
     async fn serve(routes: Router) -> String {
-        let (listener, addr) = listen([127, 0, 0, 1].into()).await.expect("a free port");
+        let (listener, addr) = listen([127, 0, 0, 1].into(), 0).await.expect("a free port");
         tokio::spawn(async { axum::serve(listener, routes).await });
         format!("http://{addr}")
     }

@@ -30,7 +30,7 @@ const KO: Texts = Texts {
 const EN: Texts = Texts {
     lang: "en",
     title: "Autumn concert tickets",
-    lead: "You are in. The waiting room guards this page: only people with a pass see it. Each reload keeps your pass.",
+    lead: "You are in. The waiting room guards this page: only people with a pass see it. Each reload extends your pass.",
     seats: "This is a demo: there are no seats to sell.",
     done: "Done, leave",
     thanks: "Thank you",

@@ -48,7 +48,8 @@ impl Stage {
                 "this data folder was used before; give its admin key with --key or JARI_ADMIN_KEY"
             );
         };
-        let (listener, addr) = shop::listen(running.public_addr.ip()).await?;
+        let (ip, port) = (running.public_addr.ip(), running.public_addr.port());
+        let (listener, addr) = shop::listen(ip, port.saturating_add(1)).await?;
         let shop_url = format!("http://{addr}/");
         let public = running.public_url.as_str().trim_end_matches('/');
         let routes = Shop::new(&server, public, ROOM)?.routes();
@@ -65,7 +66,7 @@ impl Stage {
             rate_per_s: f64::from(args.rate),
             opens_at: opens_at.into(),
         };
-        operator.set_room(&room).await?;
+        let opens = if operator.set_room(&room).await? { opens } else { Instant::now() };
         Ok(Stage { running, shop, shop_url, server, key, operator, opens, _folder: folder })
     }
 
@@ -77,13 +78,18 @@ impl Stage {
         // Typed into another terminal, where `jari` may not be on the path.
         let program =
             std::env::current_exe().map_or("jari".into(), |path| path.display().to_string());
-        let opens = self.opens.saturating_duration_since(Instant::now()).as_secs();
+        let opens = match self.opens.saturating_duration_since(Instant::now()).as_secs() {
+            0 => "open".to_owned(),
+            seconds => format!("opens in {seconds} s"),
+        };
         format!(
-            "Waiting room    {public}/rooms/{ROOM}   (opens in {opens} s)\n\
+            "Waiting room    {public}/rooms/{ROOM}   ({opens})\n\
              Protected page  {shop_url}   (sends you to the room until you have a pass)\n\
              Metrics         http://{ops}/metrics\n\
              Admin key       {key}\n\
-             Change the rate JARI_ADMIN_KEY={key} {program} room set {ROOM} --rate 50 --server {server}\n"
+             Change the rate JARI_ADMIN_KEY={key} {program} room set {ROOM} --rate 50 --server {server}\n\
+             Kill it         kill -9 {}\n",
+            std::process::id()
         )
     }
 

@@ -53,8 +53,13 @@ async fn no_line_of_the_log_holds_a_secret() {
         .json();
     let entry = entry["entry_token"].as_str().expect("a token").to_owned();
     server.visitor().join_with("members", &entry).await.expect(201);
+    let whom = json!({"subjects": ["secret-subject"]});
+    operator.post("/v1/rooms/members/admit", &whom).await.expect(200);
     operator.steer("members", "block", json!({"subjects": ["secret-subject"]})).await.expect(200);
     careless(&server, &operator).await;
+    let named = key.rsplit_once('_').expect("an id and a secret").0;
+    let imposter = server.visitor().request(reqwest::Method::GET, "/v1/rooms/members");
+    imposter.bearer_auth(format!("{named}_none")).send().await.expect("an answer");
     let made = operator.post("/v1/admin/keys", &json!({"name": "x", "scope": "tenant"})).await;
     let made = made.expect(201).json::<Value>()["key"].as_str().expect("a key").to_owned();
 
@@ -116,6 +121,11 @@ fn check_lines(log: &str) {
         calls.iter().find(|line| line["route"] == "/v1/admin/rooms").expect("a room was made");
     assert!(made["actor"].as_str().is_some_and(|actor| actor.starts_with("key:")), "{made}");
     assert!(calls.iter().any(|line| line["route"] == "unmatched" && line["code"] == "not_found"));
+    let shown = calls.iter().find(|line| {
+        (&line["route"], &line["room"]) == (&json!("/v1/rooms/{room}"), &json!("members"))
+    });
+    let shown = shown.expect("the room was shown to somebody who only named a key");
+    assert_eq!(shown["actor"], "visitor", "{shown}");
     let message = |text: &str| {
         lines.iter().any(|line| line["message"].as_str().is_some_and(|said| said.contains(text)))
     };

@@ -59,3 +59,32 @@ async fn rooms_of_a_group_share_its_capacity() {
     .await;
     app.stop().await;
 }
+
+/// Q6 over rooms: a room that everybody has left keeps nothing of the group's capacity.
+#[tokio::test]
+async fn what_an_empty_room_was_lent_comes_back() {
+    let app = TestApp::start().await;
+    let limits = json!({"capacity": 3, "rate_per_s": 100, "burst": 100});
+    app.operator().put("/v1/admin/groups/both", &limits).await.expect(200);
+    for id in ["a", "b"] {
+        app.create_room(|room| {
+            room.room = id.to_owned();
+            room.group = Some("both".to_owned());
+        })
+        .await;
+    }
+    let wait_in = async |id: &str| {
+        let visitor = app.visitor();
+        visitor.wait_in(id).await;
+        visitor
+    };
+    let inside = [wait_in("a").await, wait_in("a").await, wait_in("a").await];
+    let live = async |id: &str| app.operator().stats(id).await.live;
+    eventually("a has all", async || (live("a").await == 3).then_some(())).await;
+    for visitor in &inside {
+        visitor.leave("a").await.expect(204);
+    }
+    let _next = [wait_in("b").await, wait_in("b").await, wait_in("b").await];
+    eventually("b has all", async || (live("b").await == 3).then_some(())).await;
+    app.stop().await;
+}

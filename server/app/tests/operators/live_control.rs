@@ -158,3 +158,18 @@ async fn steering_an_unknown_room_is_told() {
     app.operator().get("/v1/admin/rooms/nowhere/stats").await.problem(404, "unknown_room");
     app.stop().await;
 }
+
+/// An idle room's clock stands still; what an operator says in it is dated all the same.
+#[tokio::test]
+async fn a_notice_in_an_empty_room_is_dated_when_it_is_given() {
+    let app = TestApp::start().await;
+    let id = app.create_room(|_| {}).await;
+    app.clock().advance(jari_units::Millis::from_mins(60));
+    let given = jari_ports::Clock::now(app.clock());
+    app.operator().steer(&id, "announce", json!({"text": "Soon."})).await.expect(200);
+    let view: jari_api::RoomView =
+        app.visitor().get(&format!("/v1/rooms/{id}")).await.expect(200).json();
+    let notice = view.line.notice.as_ref().expect("it was given");
+    assert!(notice.at.0 >= given, "{:?} is before {given:?}", notice.at);
+    app.stop().await;
+}

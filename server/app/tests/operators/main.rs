@@ -4,11 +4,14 @@
 mod backup;
 mod call_log;
 mod command_line;
+mod crossing;
 mod groups;
 mod keys;
+mod lagging;
 mod live_control;
 mod metrics;
 mod openapi;
+mod rehearse;
 mod rooms;
 mod start_and_stop;
 mod trail;

@@ -86,6 +86,64 @@ async fn a_data_folder_that_cannot_be_written_is_a_clear_error() {
     assert!(!said.contains("panicked"), "{said}");
 }
 
+/// As with a full disk: callers are told, and the process goes on.
+#[tokio::test]
+async fn a_file_that_meets_its_size_limit_is_told_and_ends_nothing() {
+    let dir = TempDir::new().expect("a folder");
+    let limited = r#"ulimit -f 1200; exec "$0" serve --config /dev/null --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --data "$1""#;
+    let process = Process::command("/bin/sh", &["-c", limited, JARI]).arg(dir.path()).start().await;
+    let key = process.wait_for_key().await;
+    let room = json!({
+        "room": "shop", "identity": "anonymous", "title": {"ko": "a", "en": "a"}, "target_url": "/",
+    });
+    process.operator(&key).post("/v1/admin/rooms", &room).await.expect(201);
+    process.operator(&key).steer("shop", "pause", json!({})).await.expect(200);
+    let mut acknowledged = 0;
+    let refused = loop {
+        let visitor = process.visitor();
+        visitor.identify().await;
+        let answer = visitor.join("shop").await;
+        if answer.status != 201 {
+            break answer;
+        }
+        acknowledged += 1;
+        assert!(acknowledged < 2_000, "the limit is met long before");
+    };
+    refused.problem(503, "store_unavailable");
+    process.operator(&key).get("/v1/admin/rooms").await.expect(200);
+    process.kill().await;
+    let free = Process::serve(JARI, dir.path()).start().await;
+    let stats = free.operator(&key).stats("shop").await;
+    assert!(stats.waiting >= acknowledged, "A2: {} of {acknowledged}", stats.waiting);
+    free.kill().await;
+}
+
+/// A lost file is not a first start: with new keys every token would be void, with an empty line every place.
+#[tokio::test]
+async fn a_data_folder_that_lost_a_file_is_refused_and_a_fresh_one_is_not() {
+    let app = TestApp::start().await;
+    let room = app.create_room(|_| {}).await;
+    app.visitor().wait_in(&room).await;
+    let data = app.data_dir();
+    let dir = app.stop().await;
+    for file in ["records.db", "journal.db"] {
+        let (lost, away) = (data.join(file), dir.path().join("away"));
+        std::fs::rename(&lost, &away).expect("the file");
+        for empty in [false, true] {
+            if empty {
+                std::fs::write(&lost, "").expect("the folder can be written");
+            }
+            let mut process = Process::serve(JARI, &data).spawn();
+            assert_eq!(process.wait().await.code(), Some(1), "{file}: {}", process.output());
+            let said = process.stderr();
+            assert!(said.contains(file) && said.contains("restore a backup"), "{said}");
+        }
+        std::fs::rename(&away, &lost).expect("the file");
+    }
+    let whole = Process::serve(JARI, &data).start().await;
+    whole.kill().await;
+}
+
 #[tokio::test]
 async fn a_port_in_use_is_a_clear_error_and_no_key_is_made() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");

@@ -41,6 +41,19 @@ async fn bodies_are_checked() {
     let _ = post(&visitor, &path, JSON, "{}").await.expect(201);
 }
 
+/// What anybody may send, without a name or a key, is read only as far as a join needs.
+#[tokio::test]
+async fn a_join_is_held_to_what_a_join_needs() {
+    let app = TestApp::start().await;
+    let room = app.create_room(still).await;
+    let path = format!("/v1/rooms/{room}/places");
+    let visitor = app.visitor();
+    visitor.identify().await;
+    let padded = |bytes: usize| format!("{{}}{}", " ".repeat(bytes - 2));
+    post(&visitor, &path, "application/json", padded(16_385)).await.problem(413, "body_too_large");
+    let _ = post(&visitor, &path, "application/json", padded(16_384)).await.expect(201);
+}
+
 #[tokio::test]
 async fn addresses_and_methods_that_are_none_are_problems_too() {
     let app = TestApp::start().await;

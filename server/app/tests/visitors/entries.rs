@@ -151,3 +151,19 @@ async fn the_tenant_admits_by_name() {
     let place: PlaceView = first.poll(&room).await.expect(200).json();
     assert_eq!((place.status, place.position), (PlaceStatus::Waiting, Some(1)));
 }
+
+/// Q3 on a shared computer: an address that names one person, come too late, is not answered with another's place.
+#[tokio::test]
+async fn an_expired_entry_token_is_nobody_elses_way_in() {
+    let app = TestApp::start().await;
+    let room = entry_room(&app, still).await;
+    let site = app.integrator().await;
+    let (first, second) = (site.entry(&room, "user-1").await, site.entry(&room, "user-2").await);
+    let shared = app.visitor();
+    let _ = shared.join_with(&room, &first).await.expect(201);
+    app.clock().advance(Millis::from_mins(10));
+    let problem = shared.join_with(&room, &second).await.problem(401, "invalid_token");
+    assert_eq!(problem.fields["reason"], "expired");
+    let again: PlaceView = shared.join_with(&room, &first).await.expect(200).json();
+    assert_eq!(again.seq, 1, "their own address, loaded again, still finds their place");
+}

@@ -144,3 +144,16 @@ async fn use_slides_the_end() {
         let _ = visitor.gate(&room).await.expect(204);
     }
 }
+
+/// A site's own API calls carry its bearer; a proxy that asks the gate passes it on beside the pass.
+#[tokio::test]
+async fn a_bearer_of_the_sites_own_does_not_hide_the_pass() {
+    let app = TestApp::start().await;
+    let room = app.create_room(open).await;
+    let (visitor, _) = admitted(&app, &room).await;
+    for bearer in ["Bearer eyJhbGciOiJub25lIn0.e30.", "Bearer the-sites-session"] {
+        let _ = gate_with(&visitor, &room, &[("authorization", bearer)]).await.expect(204);
+        let none = gate_with(&app.visitor(), &room, &[("authorization", bearer)]).await;
+        assert_eq!(none.problem(428, "pass_required").fields["reason"], "malformed");
+    }
+}

@@ -3,6 +3,7 @@
 
 mod bodies;
 mod breakable;
+mod cookies;
 mod entries;
 mod gate;
 mod joining;

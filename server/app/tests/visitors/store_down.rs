@@ -8,14 +8,19 @@ use std::time::Duration;
 use jari::{SystemClock, SystemEntropy};
 use jari_api::{PlaceStatus, PlaceView};
 use jari_embedded::EmbeddedStore;
+use jari_http::api_keys::FreshKey;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, HttpOptions};
 use jari_line::Settings;
 use jari_pass::{KeyRing, RingKey};
-use jari_ports::{Clock, Control, Identity, LineStore, OnStoreFailure, RoomDefinition, StoreError};
+use jari_ports::{
+    ApiKeyScope, Clock, Control, Identity, LineStore, NewApiKey, OnStoreFailure, RoomDefinition,
+    StoreError,
+};
 use jari_records::Records;
-use jari_testkit::{Visitor, eventually};
+use jari_testkit::{Operator, Visitor, eventually};
 use jari_units::{Mark, RoomId};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
@@ -26,6 +31,7 @@ const FAIL_OPEN_AFTER: Duration = Duration::from_secs(5);
 
 struct Broken {
     url: url::Url,
+    operator: Operator,
     down: Arc<AtomicBool>,
     _dir: TempDir,
 }
@@ -61,6 +67,15 @@ async fn start() -> Broken {
     ] {
         control.put_room(room(id, policy)).await.expect("stored");
     }
+    let key = FreshKey::make(&SystemEntropy);
+    let admin = NewApiKey {
+        id: key.id,
+        tenant: "test".parse().expect("an id"),
+        scope: ApiKeyScope::Admin,
+        name: "test".to_owned(),
+        hash: key.hash,
+    };
+    control.add_api_key(admin, clock.now()).await.expect("stored");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
     let url: url::Url = format!("http://{address}/").parse().expect("a URL");
@@ -79,7 +94,8 @@ async fn start() -> Broken {
     .expect("everything answers");
     tokio::spawn(jari_http::admitter::run(state.clone()));
     tokio::spawn(jari_http::serve(state, listener));
-    Broken { url, down, _dir: dir }
+    let operator = Operator::new(url.clone(), &key.text);
+    Broken { url, operator, down, _dir: dir }
 }
 
 async fn admitted(url: &url::Url, room: &str) -> Visitor {
@@ -136,6 +152,49 @@ async fn memory_still_answers_and_each_gate_keeps_to_its_policy() {
     .await;
     let _ = refuse.gate("refuse").await.expect(204);
     let _ = stranger.join("wait").await.expect(201);
+}
+
+/// A change that control has and the store missed is made up by repeating it: a room's group above all.
+#[tokio::test]
+async fn a_change_that_the_store_missed_can_be_repeated() {
+    let broken = start().await;
+    let operator = &broken.operator;
+    let limits = json!({"capacity": 5, "rate_per_s": 100, "burst": 100});
+    operator.put("/v1/admin/groups/both", &limits).await.expect(200);
+    let joins = json!({"group": "both"});
+    broken.down.store(true, Ordering::SeqCst);
+    let missed = operator.patch("/v1/admin/rooms/wait", &joins).await;
+    missed.problem(503, "store_unavailable");
+    broken.down.store(false, Ordering::SeqCst);
+    operator.patch("/v1/admin/rooms/wait", &joins).await.expect(200);
+    admitted(&broken.url, "wait").await;
+}
+
+/// A room that was deleted while the store was away, and made again, is a new one: nobody of the old one is in it.
+#[tokio::test]
+async fn a_deletion_that_the_store_missed_can_be_repeated() {
+    let broken = start().await;
+    let operator = &broken.operator;
+    admitted(&broken.url, "wait").await;
+    broken.down.store(true, Ordering::SeqCst);
+    let missed = operator.delete("/v1/admin/rooms/wait").await;
+    missed.problem(503, "store_unavailable");
+    broken.down.store(false, Ordering::SeqCst);
+    let again = json!({"room": "wait", "identity": "anonymous", "title": {"ko": "a", "en": "a"}, "target_url": "/"});
+    operator.delete("/v1/admin/rooms/wait").await.expect(204);
+    operator.delete("/v1/admin/rooms/wait").await.problem(404, "unknown_room");
+    operator.post("/v1/admin/rooms", &again).await.expect(201);
+    let stats = operator.stats("wait").await;
+    assert_eq!((stats.joined_total, stats.live), (0, 0));
+    assert_eq!(Visitor::new(broken.url.clone()).wait_in("wait").await.seq, 1);
+
+    // Not repeated, but made again at once.
+    broken.down.store(true, Ordering::SeqCst);
+    operator.delete("/v1/admin/rooms/wait").await.problem(503, "store_unavailable");
+    operator.post("/v1/admin/rooms", &again).await.problem(503, "store_unavailable");
+    broken.down.store(false, Ordering::SeqCst);
+    operator.post("/v1/admin/rooms", &again).await.expect(201);
+    assert_eq!(operator.stats("wait").await.joined_total, 0);
 }
 
 /// The wrapper itself is honest: what it does not break it passes on.

@@ -38,7 +38,10 @@ pub(crate) async fn admit(
     caller.require_tenant(&definition.tenant)?;
     let answer = admit_people(&state, &definition, body).await?;
     let (actor, room) = (caller.actor(), &definition.id);
-    tracing::info!(%room, %actor, ?answer, "room {room}: {actor} admitted people beside the tick");
+    // Counts only: the names in the answer are people.
+    let passes = answer.granted.iter().flatten().filter(|granted| granted.pass).count() as u64;
+    let admitted = answer.called.unwrap_or(passes);
+    tracing::info!(%room, %actor, admitted, "room {room}: {actor} admitted {admitted} beside the tick");
     Ok(json(StatusCode::OK, &answer))
 }
 

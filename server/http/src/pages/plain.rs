@@ -45,7 +45,7 @@ pub(super) fn render(scene: &Scene<'_>) -> String {
     values.insert("style_href", assets::style_href());
     add_line(scene, mode, &mut values);
     if let Some(place) = scene.place {
-        add_place(scene, place, &mut values);
+        add_place(scene, mode, place, &mut values);
     }
     add_forms(scene, mode, &mut values);
     PLAIN.render(&values, |key| language.text(key))
@@ -55,6 +55,7 @@ pub(super) fn render(scene: &Scene<'_>) -> String {
 fn mode(scene: &Scene<'_>) -> &'static str {
     let state = scene.line.map(|line| line.state);
     match (scene.place.map(|place| place.status), scene.refusal) {
+        (Some(PlaceStatus::Admitted), _) if claimed(scene) => "inside",
         (Some(PlaceStatus::Admitted), _) => "admitted",
         (Some(PlaceStatus::Absent), _) => "absent",
         (Some(PlaceStatus::Ended), _) => without_place(state, "ended"),
@@ -63,6 +64,15 @@ fn mode(scene: &Scene<'_>) -> &'static str {
         (None, Some(code)) => refused(code, state),
         (None, None) => without_place(state, "none"),
     }
+}
+
+fn claimed(scene: &Scene<'_>) -> bool {
+    scene.place.and_then(|place| place.pass.as_ref()).is_some_and(|pass| pass.claimed)
+}
+
+/// Where a position means something: not when nobody goes in any more.
+fn position(scene: &Scene<'_>, mode: &str) -> Option<u64> {
+    scene.place.and_then(|place| place.position).filter(|_| mode != "sold_out")
 }
 
 fn in_line(status: PlaceStatus, state: Option<LineState>) -> &'static str {
@@ -100,7 +110,7 @@ fn refused(code: Code, state: Option<LineState>) -> &'static str {
 
 fn page_title(scene: &Scene<'_>, mode: &str) -> String {
     let title = scene.frame.title(scene.language);
-    match scene.place.and_then(|place| place.position) {
+    match position(scene, mode) {
         _ if mode == "admitted" => format!("{} · {title}", scene.language.text("turn_title")),
         Some(position) => format!("({}) {title}", words::count(position)),
         None => title.to_owned(),
@@ -128,8 +138,10 @@ fn add_line(scene: &Scene<'_>, mode: &str, values: &mut Values<'_>) {
     values.insert("opens", opens.unwrap_or_default());
     values
         .insert("notice", line.notice.as_ref().map_or(String::new(), |notice| notice.text.clone()));
-    values
-        .insert("moved", line.moved.map_or("", |moved| language.text(moved_key(moved))).to_owned());
+    // Why an estimate moved is no news to who is shown none.
+    let estimate = scene.place.is_some_and(|place| place.estimate.is_some());
+    let moved = line.moved.filter(|moved| estimate || *moved == Moved::Resumed);
+    values.insert("moved", moved.map_or("", |moved| language.text(moved_key(moved))).to_owned());
 }
 
 fn moved_key(moved: Moved) -> &'static str {
@@ -141,9 +153,9 @@ fn moved_key(moved: Moved) -> &'static str {
     }
 }
 
-fn add_place(scene: &Scene<'_>, place: &PlaceView, values: &mut Values<'_>) {
+fn add_place(scene: &Scene<'_>, mode: &str, place: &PlaceView, values: &mut Values<'_>) {
     let language = scene.language;
-    if let Some(position) = place.position {
+    if let Some(position) = position(scene, mode) {
         values.insert("position", words::count(position));
         values.insert("unit", language.text("unit").to_owned());
         let estimate = words::estimate(language, place.estimate.as_ref(), place.no_estimate);
@@ -289,7 +301,7 @@ mod tests {
         let html = page(Some(&place(PlaceStatus::Waiting)), &line(LineState::Open), None);
         for want in [
             "1,001",
-            "약 3–5분",
+            "약 3~5분",
             "320명",
             "content=\"8; url=/rooms/shop/plain\"",
             "plain/leave",
@@ -316,6 +328,38 @@ mod tests {
 
         let html = page(None, &line(LineState::Open), Some(Code::PlaceRequired));
         assert!(html.contains("plain/join") && !html.contains("http-equiv=\"refresh\""), "{html}");
+    }
+
+    #[test]
+    fn who_went_in_already_is_told_so() {
+        let mut inside = place(PlaceStatus::Admitted);
+        inside.pass = Some(PassView {
+            token: "secret".into(),
+            expires_at: Utc(Timestamp(60_000)),
+            remaining_ms: 60_000,
+            claimed: true,
+            target_url: "https://shop.example/".into(),
+        });
+        let html = page(Some(&inside), &line(LineState::Open), None);
+        assert!(html.contains(Language::Ko.text("headline.inside")), "{html}");
+        assert!(html.contains("id=\"enter\"") && !html.contains("차례입니다"), "{html}");
+    }
+
+    #[test]
+    fn a_position_is_not_shown_where_nobody_goes_in_any_more() {
+        let html = page(Some(&place(PlaceStatus::Waiting)), &line(LineState::SoldOut), None);
+        assert!(!html.contains("1,001") && html.contains("plain/leave"), "{html}");
+    }
+
+    #[test]
+    fn why_an_estimate_moved_is_told_beside_an_estimate_only() {
+        let mut slowed = line(LineState::Open);
+        slowed.moved = Some(Moved::Slowed);
+        let mut waiting = place(PlaceStatus::Waiting);
+        let text = Language::Ko.text("moved.slowed");
+        assert!(page(Some(&waiting), &slowed, None).contains(text));
+        waiting.estimate = None;
+        assert!(!page(Some(&waiting), &slowed, None).contains(text));
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(super) async fn join(
     headers: HeaderMap,
     form: Result<Form<JoinForm>, FormRejection>,
 ) -> Response {
-    if !same_origin(&headers) {
+    if !same_origin(&headers, &state.options.public_url) {
         return from_elsewhere();
     }
     let language = Language::choose(None, &headers);
@@ -85,7 +85,7 @@ pub(super) async fn leave(
     RoomName(room): RoomName,
     headers: HeaderMap,
 ) -> Response {
-    if !same_origin(&headers) {
+    if !same_origin(&headers, &state.options.public_url) {
         return from_elsewhere();
     }
     let language = Language::choose(None, &headers);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use jari_ports::RoomDefinition;
-use jari_units::RoomId;
+use jari_units::{RoomId, Timestamp};
 use parking_lot::Mutex;
 
 use super::assets;
@@ -34,16 +34,17 @@ pub(super) struct ReadyPages {
 
 #[derive(Debug)]
 struct Ready {
-    /// Of the room's definition.
-    version: u64,
+    /// Of the room's definition: a room that was deleted and made again counts its versions anew.
+    of: (Timestamp, u64),
     page: Arc<Encoded>,
 }
 
 impl ReadyPages {
     pub(super) fn get(&self, definition: &RoomDefinition, language: Language) -> Arc<Encoded> {
         let key = (definition.id.clone(), language);
+        let of = (definition.created_at, definition.version);
         if let Some(ready) = self.pages.lock().get(&key)
-            && ready.version == definition.version
+            && ready.of == of
         {
             return ready.page.clone();
         }
@@ -53,7 +54,7 @@ impl ReadyPages {
         if pages.len() >= PAGES_MAX {
             pages.clear();
         }
-        pages.insert(key, Ready { version: definition.version, page: page.clone() });
+        pages.insert(key, Ready { of, page: page.clone() });
         page
     }
 }
@@ -113,5 +114,30 @@ mod tests {
         for language in Language::ALL {
             assert!(html.contains(language.text("missing_text")), "{html}");
         }
+    }
+
+    /// A room that was deleted and made again is another room, though its versions count from one again.
+    #[test]
+    fn a_room_made_again_shows_its_own_page() {
+        let mut definition = RoomDefinition {
+            id: "shop".parse().expect("an id"),
+            tenant: "default".parse().expect("an id"),
+            group: None,
+            identity: jari_ports::Identity::Anonymous,
+            title_ko: String::new(),
+            title_en: "One".to_owned(),
+            target_url: "/".to_owned(),
+            on_store_failure: jari_ports::OnStoreFailure::Wait,
+            settings: jari_line::Settings::default(),
+            version: 1,
+            created_at: Timestamp(1),
+        };
+        let pages = ReadyPages::default();
+        let first = pages.get(&definition, Language::En);
+        definition.title_en = "Another".to_owned();
+        definition.created_at = definition.created_at + jari_units::Millis(1);
+        let second = pages.get(&definition, Language::En);
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &pages.get(&definition, Language::En)));
     }
 }

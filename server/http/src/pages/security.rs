@@ -5,6 +5,7 @@ use http::header::{
     CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
 
 /// Nothing inline, nothing from elsewhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -25,12 +26,17 @@ pub(super) fn protect(mut response: Response) -> Response {
 
 /// Whether a form was sent by one of our own pages. Cookies are SameSite=Lax already; this also stops a neighbouring
 /// subdomain. Browsers send `Origin` with every POST; where one does not, `Sec-Fetch-Site` must not speak against it.
-pub(super) fn same_origin(headers: &HeaderMap) -> bool {
+/// `public_url` counts as well as `Host`: a proxy may write its own name there, and HTTP/2 has no such header.
+pub(super) fn same_origin(headers: &HeaderMap, public_url: &Url) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match (headers.get(ORIGIN), text(&SEC_FETCH_SITE)) {
         (Some(_), _) => {
-            let origin = text(&ORIGIN).and_then(|origin| origin.split_once("://"));
-            origin.is_some_and(|(_, host)| Some(host) == text(&HOST))
+            let public = public_url.origin().ascii_serialization();
+            let ours = |origin: &str| {
+                let host = origin.split_once("://").map(|(_, host)| host);
+                origin == public || (host.is_some() && host == text(&HOST))
+            };
+            text(&ORIGIN).is_some_and(ours)
         }
         (None, Some(site)) => site == "same-origin",
         (None, None) => true,
@@ -61,7 +67,24 @@ mod tests {
             if let Some(site) = site {
                 headers.insert(SEC_FETCH_SITE, HeaderValue::from_static(site));
             }
-            assert_eq!(same_origin(&headers), want, "{origin:?} {site:?}");
+            let public_url = "http://127.0.0.1:8080/".parse().expect("a URL");
+            assert_eq!(same_origin(&headers, &public_url), want, "{origin:?} {site:?}");
+        }
+    }
+
+    /// nginx sends its upstream's name as `Host` unless it is told otherwise; HTTP/2 sends none.
+    #[test]
+    fn a_proxy_that_hides_the_host_hides_no_form() {
+        let public_url: Url = "https://jari.example/wait".parse().expect("a URL");
+        for host in [Some("upstream:8080"), None] {
+            for (origin, want) in [("https://jari.example", true), ("http://jari.example", false)] {
+                let mut headers = HeaderMap::new();
+                headers.insert(ORIGIN, HeaderValue::from_static(origin));
+                if let Some(host) = host {
+                    headers.insert(HOST, HeaderValue::from_static(host));
+                }
+                assert_eq!(same_origin(&headers, &public_url), want, "{origin} {host:?}");
+            }
         }
     }
 }

@@ -61,7 +61,15 @@ pub(super) fn estimate(
     if from == to {
         return say(language, "about", &[("high", &to)]);
     }
-    let short = if high < 60 { low.to_string() } else { from };
+    // "3-5 min" and "2-3 h", not "3 min-5 min".
+    let tens = |minutes: u64| (minutes + 5) / 10;
+    let short = if high < 60 {
+        low.to_string()
+    } else if low >= 60 && tens(low).is_multiple_of(6) && tens(high).is_multiple_of(6) {
+        (tens(low) / 6).to_string()
+    } else {
+        from
+    };
     say(language, "range", &[("low", &short), ("high", &to)])
 }
 
@@ -109,8 +117,10 @@ mod tests {
         for (low_s, high_s, ko, en) in [
             (5, 50, "1분 이내", "less than a minute"),
             (30, 150, "3분 이내", "up to 3 min"),
-            (190, 290, "약 3–5분", "about 3 to 5 min"),
-            (3_000, 4_000, "약 50분–1시간 10분", "about 50 min to 1 h 10 min"),
+            (190, 290, "약 3~5분", "about 3 to 5 min"),
+            (3_000, 4_000, "약 50분~1시간 10분", "about 50 min to 1 h 10 min"),
+            (7_200, 10_800, "약 2~3시간", "about 2 to 3 h"),
+            (7_200, 12_000, "약 2시간~3시간 20분", "about 2 h to 3 h 20 min"),
             (7_200, 7_260, "약 2시간", "about 2 h"),
         ] {
             let view = EstimateView { low_ms: low_s * 1_000, high_ms: high_s * 1_000 };

@@ -57,6 +57,7 @@ pub(crate) async fn put(
 ) -> Result<Response, Refusal> {
     let id: GroupId =
         group.parse().map_err(|error: jari_units::IdError| invalid("group", error.to_string()))?;
+    let _turn = state.changes.turn().await;
     let old = find(&state, &group).await?;
     let version = old.as_ref().map_or(0, |old| old.version);
     match_version(&headers, version)?;
@@ -67,8 +68,10 @@ pub(crate) async fn put(
     let view = view(&state, &new);
     let before = old.map(|old| GroupView::new(&old, Vec::new()));
     let step = Step::changed(before, &view);
-    note(&state, &caller, "group.set", format!("group:{}", new.id), step).await?;
+    let noted = note(&state, &caller, "group.set", format!("group:{}", new.id), step).await;
+    // Whether noted or not: control has it, so the line must.
     state.rooms.upsert_group(new).await?;
+    noted?;
     Ok(json(StatusCode::OK, &view))
 }
 
@@ -81,6 +84,7 @@ pub(crate) async fn delete(
     Admin(caller): Admin,
     Path(group): Path<String>,
 ) -> Result<Response, Refusal> {
+    let _turn = state.changes.turn().await;
     let old = find(&state, &group).await?.ok_or_else(|| unknown(&group))?;
     state.control.delete_group(&old.id).await?;
     state.rooms.remove_group(&old.id).await;

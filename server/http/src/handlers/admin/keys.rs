@@ -51,6 +51,7 @@ pub(crate) async fn create(
             .map_err(|error: jari_units::IdError| invalid("tenant", error.to_string()))?,
         None => caller.tenant.clone(),
     };
+    let _turn = state.changes.turn().await;
     let fresh = FreshKey::make(&*state.entropy);
     let told = value!({"name": body.name, "scope": body.scope, "tenant": tenant});
     let (id, hash) = (fresh.id.clone(), fresh.hash);
@@ -75,6 +76,7 @@ pub(crate) async fn revoke(
     if id == caller.key_id {
         return Err(invalid("id", "is the calling key's own; revoke it with another one"));
     }
+    let _turn = state.changes.turn().await;
     match state.control.revoke_api_key(&id, state.clock.now()).await {
         Err(ControlError::NotFound(_)) => return Err(Refusal::new(Code::UnknownKey)),
         revoked => revoked?,

@@ -43,8 +43,10 @@ pub(crate) async fn create(
     Admin(caller): Admin,
     JsonBody(body): JsonBody<RoomBody>,
 ) -> Result<Response, Refusal> {
+    let _turn = state.changes.turn().await;
     let mut room = definition(&state, &caller, &body).await?;
     room.created_at = state.clock.now();
+    state.rooms.clear(&room.id).await?;
     room.version = match state.control.put_room(room.clone()).await {
         Err(ControlError::Conflict(_)) => {
             let detail = format!("there is a room {:?} already", body.room);
@@ -54,8 +56,10 @@ pub(crate) async fn create(
     };
     let view = RoomDefinitionView::from(&room);
     let target = format!("room:{}", room.id);
-    note(&state, &caller, "room.create", target, Step::made(&view)).await?;
+    let noted = note(&state, &caller, "room.create", target, Step::made(&view)).await;
+    // Whether noted or not: control has it, so the line must.
     state.rooms.upsert(room).await?;
+    noted?;
     Ok(versioned(StatusCode::CREATED, &view))
 }
 
@@ -84,14 +88,17 @@ pub(crate) async fn change(
     headers: HeaderMap,
     JsonBody(patch): JsonBody<Value>,
 ) -> Result<Response, Refusal> {
+    let _turn = state.changes.turn().await;
     let old = state.room_entry(&room)?.definition();
     match_version(&headers, old.version)?;
     let mut room = patched(&state, &caller, &old, patch).await?;
     room.version = state.control.put_room(room.clone()).await?;
     let (before, view) = (RoomDefinitionView::from(&*old), RoomDefinitionView::from(&room));
     let target = format!("room:{}", room.id);
-    note(&state, &caller, "room.change", target, Step::changed(&before, &view)).await?;
+    let step = Step::changed(&before, &view);
+    let noted = note(&state, &caller, "room.change", target, step).await;
     state.rooms.upsert(room).await?;
+    noted?;
     Ok(versioned(StatusCode::OK, &view))
 }
 
@@ -103,11 +110,17 @@ pub(crate) async fn delete(
     Admin(caller): Admin,
     RoomName(room): RoomName,
 ) -> Result<Response, Refusal> {
+    let _turn = state.changes.turn().await;
     let old = state.room_entry(&room)?.definition();
-    state.control.delete_room(&old.id).await?;
-    let before = RoomDefinitionView::from(&*old);
-    note(&state, &caller, "room.delete", format!("room:{}", old.id), Step::gone(&before)).await?;
+    match state.control.delete_room(&old.id).await {
+        // An earlier try got as far as this: what is left of the room goes now.
+        Err(ControlError::NotFound(_)) => {}
+        deleted => deleted?,
+    }
+    let step = Step::gone(RoomDefinitionView::from(&*old));
+    let noted = note(&state, &caller, "room.delete", format!("room:{}", old.id), step).await;
     state.rooms.remove(&old.id).await?;
+    noted?;
     Ok(no_content())
 }
 

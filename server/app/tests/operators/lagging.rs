@@ -1,0 +1,68 @@
+//! Control whose next answer of one kind comes late: what others do meanwhile overtakes it.
+
+use std::time::Duration;
+
+use jari_ports::{
+    ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
+    RoomDefinition, SigningKey,
+};
+use jari_units::{GroupId, RoomId, Timestamp};
+use parking_lot::Mutex;
+
+#[derive(Debug)]
+pub(crate) struct Lagging<C> {
+    control: C,
+    late: Mutex<Option<(&'static str, Duration)>>,
+}
+
+type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
+
+impl<C> Lagging<C> {
+    pub(crate) fn new(control: C) -> Self {
+        Lagging { control, late: Mutex::default() }
+    }
+
+    /// The next answer of `operation` comes so much later than it was true.
+    pub(crate) fn delay_next(&self, operation: &'static str, by: Duration) {
+        *self.late.lock() = Some((operation, by));
+    }
+
+    async fn lag(&self, operation: &str) {
+        let late = self.late.lock().take_if(|(of, _)| *of == operation);
+        if let Some((_, by)) = late {
+            tokio::time::sleep(by).await;
+        }
+    }
+}
+
+macro_rules! lagging {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $outcome:ty;)*) => {
+        impl<C: Control> Control for Lagging<C> {
+            $(fn $name(&self, $($arg: $kind),*) -> Answer<'_, $outcome> {
+                let answer = self.control.$name($($arg),*);
+                Box::pin(async move {
+                    let answer = answer.await;
+                    self.lag(stringify!($name)).await;
+                    answer
+                })
+            })*
+        }
+    };
+}
+
+lagging! {
+    rooms() -> Vec<RoomDefinition>;
+    put_room(definition: RoomDefinition) -> u64;
+    delete_room(id: &RoomId) -> ();
+    groups() -> Vec<LimitGroup>;
+    put_group(group: LimitGroup) -> u64;
+    delete_group(id: &GroupId) -> ();
+    api_keys() -> Vec<ApiKey>;
+    add_api_key(key: NewApiKey, at: Timestamp) -> ();
+    revoke_api_key(id: &str, at: Timestamp) -> ();
+    note_api_key_use(uses: Vec<(String, Timestamp)>) -> ();
+    signing_keys() -> Vec<SigningKey>;
+    add_signing_key(key: SigningKey) -> ();
+    append_audit(entry: AuditEntry) -> u64;
+    audit(target: Option<String>, before_no: Option<u64>, limit: u32) -> AuditPage;
+}
