@@ -115,7 +115,7 @@ async fn time_never_runs_backwards() {
     bench.clock.advance(Millis(1_000));
     tick(&store).await;
     let steps: Vec<u64> = seen.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-    assert_eq!(steps, [1_000, 0, 1_000, 0, 1_000]);
+    assert_eq!(steps, [1_000, 0, 900, 0, 900], "a tenth slower while it is ahead");
 }
 
 /// 15 minutes of downtime with 1,000 waiting: nobody becomes absent because of it.

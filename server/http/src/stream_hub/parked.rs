@@ -75,20 +75,14 @@ impl<Kept> Parked<Kept> {
         }
     }
 
-    /// Bounds what the system keeps for it, and how long it hopes for a peer that has vanished.
-    pub(super) fn prepare(&self, vanished: Duration) {
+    /// Bounds what the system keeps for it. How long it hopes for a peer that has vanished is set since it was accepted.
+    pub(super) fn prepare(&self) {
         // hyper waited here for its next request: while the socket knows that waker, the memory of the connection's task,
         // two kilobytes, is kept though it has ended. Where bytes have come, they have woken and so dropped it.
         _ = self.socket.poll_read_ready(&mut Context::from_waker(Waker::noop()));
         let socket = socket2::SockRef::from(&self.socket);
         // Where the system refuses, the stream costs more and is served all the same.
         _ = socket.set_send_buffer_size(SEND_BUFFER_BYTES);
-        #[cfg(target_os = "linux")]
-        {
-            _ = socket.set_tcp_user_timeout(Some(vanished));
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = vanished;
     }
 
     pub(super) fn is_behind(&self) -> bool {
@@ -214,7 +208,7 @@ mod tests {
         let (socket, _) = accepted.expect("a connection");
         let place = Arc::new(Hub::default()).listen(1, 0, &Arc::new(Woken::default()));
         let parked = Parked::new(socket, place, 1, PlaceStatus::Waiting, ());
-        parked.prepare(STALL);
+        parked.prepare();
         parked.socket.writable().await.expect("it is new");
         (parked, reader.expect("connected"))
     }

@@ -117,7 +117,7 @@ impl Writer {
         let place = self.room.runtime.hub().listen(seq, nth, &self.woken);
         let seen = self.room.place(incarnation, seq);
         let mut stream = Parked::new(socket, place, incarnation, seen.status(), kept);
-        stream.prepare(self.room.state.options.deadlines.write_stall);
+        stream.prepare();
         let now = self.now();
         stream.place_at = now + self.room.place_after();
         let mut first = BytesMut::from(head);
