@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
 use hdrhistogram::Histogram;
 use http::StatusCode;
-use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
 use crate::connection::Connection;
+use crate::prepare::identities;
 use crate::report::{Report, latencies};
 use crate::target::Target;
 use crate::{process, report};
@@ -67,7 +67,8 @@ pub(crate) fn run(args: JoinsArgs) -> Result<()> {
 }
 
 pub(crate) async fn load(args: JoinsArgs) -> Result<Report> {
-    let people = Arc::new(identities(&args).await?);
+    let (wanted, connections) = (args.people as usize, usize::from(args.connections));
+    let people = Arc::new(identities(args.url, wanted, connections).await?);
     let path: Arc<str> = format!("/v1/rooms/{}/places", args.room).into();
     let next = Arc::new(AtomicUsize::new(0));
     let mut connections = Vec::new();
@@ -94,36 +95,6 @@ pub(crate) async fn load(args: JoinsArgs) -> Result<Report> {
     let after = args.pid.and_then(process::usage);
     let report = Report::new(args.connections.into(), seconds, &kept, errors);
     Ok(report.with_server(before, after))
-}
-
-#[derive(Deserialize)]
-struct Created {
-    visitor_token: String,
-}
-
-/// Fresh identities, as any visitor gets them.
-async fn identities(args: &JoinsArgs) -> Result<Vec<String>> {
-    let (people, connections) = (args.people as usize, usize::from(args.connections));
-    let mut tasks = JoinSet::new();
-    for nth in 0..connections {
-        let share = people / connections + usize::from(nth < people % connections);
-        let target = args.url;
-        tasks.spawn(async move {
-            let mut connection = Connection::open(target).await?;
-            let mut tokens = Vec::with_capacity(share);
-            for _ in 0..share {
-                let (status, body) = connection.post("/v1/visitors", None).await?;
-                ensure!(status == StatusCode::CREATED, "POST /v1/visitors was answered {status}");
-                tokens.push(serde_json::from_slice::<Created>(&body)?.visitor_token);
-            }
-            anyhow::Ok(tokens)
-        });
-    }
-    let mut all = Vec::with_capacity(people);
-    while let Some(done) = tasks.join_next().await {
-        all.append(&mut done??);
-    }
-    Ok(all)
 }
 
 /// What one connection does, and what it found.

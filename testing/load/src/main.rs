@@ -4,6 +4,7 @@ mod baseline;
 mod connection;
 mod heard;
 mod joins;
+mod prepare;
 mod process;
 mod report;
 mod streams;

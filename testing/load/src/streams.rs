@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use http::StatusCode;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::connection::Connection;
 use crate::heard::{Heard, Reader, StreamsReport};
+use crate::prepare::places;
 use crate::process;
 use crate::target::Target;
 
@@ -78,7 +76,7 @@ pub(crate) fn run(args: &StreamsArgs) -> Result<()> {
 }
 
 pub(crate) async fn load(args: &StreamsArgs) -> Result<StreamsReport> {
-    let tokens = places(args).await?;
+    let tokens = places(args.url, args.streams as usize, PREPARING, &args.room).await?;
     sleep(SETTLE).await;
     let before = args.pid.and_then(process::usage);
     let heard = Arc::new(Mutex::new(Heard::default()));
@@ -94,44 +92,6 @@ pub(crate) async fn load(args: &StreamsArgs) -> Result<StreamsReport> {
     let cpu_s = after.zip(done).map(|(after, done)| done.cpu_s - after.cpu_s);
     let streams = args.streams as usize - failed;
     Ok(heard.lock().report(streams, failed, connect_s, memory, cpu_s))
-}
-
-#[derive(Deserialize)]
-struct Created {
-    visitor_token: String,
-}
-
-#[derive(Deserialize)]
-struct Place {
-    place_token: String,
-}
-
-/// A place each, as any visitor gets it.
-async fn places(args: &StreamsArgs) -> Result<Vec<String>> {
-    let (wanted, path) = (args.streams as usize, format!("/v1/rooms/{}/places", args.room));
-    let mut tasks = JoinSet::new();
-    for nth in 0..PREPARING {
-        let share = wanted / PREPARING + usize::from(nth < wanted % PREPARING);
-        let (target, path) = (args.url, path.clone());
-        tasks.spawn(async move {
-            let mut connection = Connection::open(target).await?;
-            let mut tokens = Vec::with_capacity(share);
-            for _ in 0..share {
-                let (status, body) = connection.post("/v1/visitors", None).await?;
-                ensure!(status == StatusCode::CREATED, "POST /v1/visitors was answered {status}");
-                let created: Created = serde_json::from_slice(&body)?;
-                let (status, body) = connection.post(&path, Some(&created.visitor_token)).await?;
-                ensure!(status == StatusCode::CREATED, "POST {path} was answered {status}");
-                tokens.push(serde_json::from_slice::<Place>(&body)?.place_token);
-            }
-            anyhow::Ok(tokens)
-        });
-    }
-    let mut all = Vec::with_capacity(wanted);
-    while let Some(done) = tasks.join_next().await {
-        all.append(&mut done??);
-    }
-    Ok(all)
 }
 
 /// Opens all and waits for the first frame of each; the readers go on by themselves. How many failed.
@@ -222,6 +182,7 @@ async fn listen(socket: TcpStream, mut reader: Reader, heard: Arc<Mutex<Heard>>)
 mod tests {
     use axum::Router;
     use axum::routing::{get, post};
+    use http::StatusCode;
     use tokio::net::TcpListener;
 
     use super::*;

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn the_address_and_key_are_read_and_the_process_is_ended() {
         let script =
-            "echo 'jari listens on http://127.0.0.1:7 (more)'; echo '  jari_k_s'; sleep 60";
+            "echo 'jari listens on http://127.0.0.1:7 (more)'; echo '  jari_k_s'; exec sleep 60";
         let started =
             Started::wait(shell(script), &["http://", "jari_"]).expect("both are printed");
         assert_eq!(
