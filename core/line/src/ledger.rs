@@ -352,9 +352,14 @@ impl Ledger {
     #[must_use]
     pub fn grant_of(&self, seq: Seq) -> Option<PassGrant> {
         let pass = self.passes.get(seq)?;
+        let mut remaining = pass.deadline - self.clocks.silence_ms;
+        if self.descent.recovery.as_ref().is_some_and(|told| told.shown.contains(seq)) {
+            // In use: it runs on from the window's end.
+            remaining = remaining.max(self.settings.pass_ttl);
+        }
         Some(PassGrant {
             id: PassId { incarnation: self.incarnation, seq, grant: pass.grant },
-            remaining: pass.deadline - self.clocks.silence_ms,
+            remaining,
             claimed: pass.claimed_at.is_some(),
         })
     }

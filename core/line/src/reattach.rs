@@ -1,7 +1,7 @@
 //! reattach: people show the receipts of their places and passes, so that a room that lost history knows whose they are.
 //! A receipt never makes anything but what it names.
 
-use jari_units::{Incarnation, Mark, Seq, SubjectKey, Timestamp};
+use jari_units::{Incarnation, Mark, Millis, Seq, SubjectKey, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -119,9 +119,7 @@ impl Room {
                 Some(has)
             }
             Some(has) if free && ledger.keeps(has, seq, batch) => {
-                if ledger.is_live(seq) {
-                    batch.out.ended.insert(seq);
-                }
+                batch.out.ended.insert(seq);
                 Some(has)
             }
             Some(has) if !free => Some(has),
@@ -208,17 +206,14 @@ impl Ledger {
 
     /// Whether someone who has the place `has` keeps it against the receipt of `seq`.
     fn keeps(&self, has: Seq, seq: Seq, batch: &Batch) -> bool {
-        if self.passes.get(has).is_some()
-            || batch.out.first_passes.contains(has)
-            || batch.out.second_passes.contains(has)
-        {
-            return true;
-        }
         let recovering = self.is_recovering();
         let first_own = if recovering { batch.out.next_seq } else { self.first_own() };
-        // A newer number of the same history means that the older one had ended. One given since the loss was given
-        // without knowing of the older one, which is the better place.
-        has > seq && has < first_own
+        if has < first_own {
+            // Two numbers of one history: the older had ended when the newer was given.
+            return has > seq;
+        }
+        // Given since the loss, without knowing of the older number, which is the better place; only inside is better.
+        self.passes.get(has).is_some()
     }
 
     fn attach(&self, receipt: &Receipt, batch: &mut Batch) {
@@ -274,7 +269,6 @@ impl Ledger {
         let attached = event.people.iter().map(|(_, seq)| *seq);
         self.descent.unattached.remove_all(&attached.collect());
         self.w.add_all(&event.waiting);
-        self.cur.add_all(&event.waiting);
         self.once.add_all(&event.second_passes);
         for (grant, seqs) in [(1, &event.first_passes), (2, &event.second_passes)] {
             for bits in [&mut self.w, &mut self.cur, &mut self.prev] {
@@ -282,8 +276,13 @@ impl Ledger {
             }
             seqs.iter().for_each(|seq| self.pass_shown(seq, grant));
         }
+        // Whoever shows a receipt is here.
+        let shown = event.receipts.iter().map(|(seq, _)| *seq);
+        let shown = shown.chain(event.people.iter().map(|(_, seq)| *seq)).chain(event.shown.iter());
+        self.cur.extend(shown.filter(|seq| self.w.contains(*seq)));
         self.raise(event.top, event.next_seq);
         if let Some(told) = &mut self.descent.recovery {
+            told.known.add_all(&event.ended);
             told.shown.add_all(&event.shown);
             told.receipts.extend(event.receipts.iter().copied());
             told.oldest = match (told.oldest, event.oldest) {
@@ -293,13 +292,12 @@ impl Ledger {
         }
     }
 
-    /// A pass that only its cookie knows of. It was in use: how long it has left is settled with the window's end.
+    /// A pass that only its cookie knows of so far. Its times are settled with the window's end: until then any replica's
+    /// word on them counts.
     fn pass_shown(&mut self, seq: Seq, grant: u8) {
-        let now = self.clocks.silence_ms;
-        let deadline = now + self.settings.pass_ttl;
-        let pass =
-            Pass { grant, deadline, granted_at: now, claimed_at: Some(now), paying_since: None };
-        self.passes.put(seq, pass);
+        let none = Millis::ZERO;
+        let (deadline, granted_at, claimed_at) = (none, none, Some(none));
+        self.passes.put(seq, Pass { grant, deadline, granted_at, claimed_at, paying_since: None });
     }
 }
 

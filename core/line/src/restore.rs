@@ -134,6 +134,11 @@ impl Ledger {
             self.passes.remove(seq);
         }
         self.w.add_all(&restored.waiting);
+        let shown = |seq: &Seq| {
+            let told = self.descent.recovery.as_ref();
+            told.is_some_and(|told| told.receipts.contains_key(seq) || told.shown.contains(*seq))
+        };
+        self.cur.extend(restored.waiting.iter().filter(shown));
         self.once.add_all(&restored.once);
         for bits in [&mut self.w, &mut self.cur, &mut self.prev] {
             bits.remove_all(&inside);

@@ -1,6 +1,6 @@
 //! The recovery window's end: who was not vouched for has ended, and the line goes on in order of number.
 
-use jari_units::Seq;
+use jari_units::{Millis, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Ledger;
@@ -37,7 +37,9 @@ impl Ledger {
             let Some(mut pass) = self.passes.remove(seq) else {
                 continue;
             };
-            pass.claimed_at = pass.claimed_at.or(Some(now));
+            let unknown = |at: Millis| if at == Millis::ZERO { now } else { at };
+            pass.granted_at = unknown(pass.granted_at);
+            pass.claimed_at = Some(pass.claimed_at.map_or(now, unknown));
             pass.deadline = pass.deadline.max(now + self.settings.pass_ttl);
             self.passes.put(seq, pass);
         }
