@@ -13,7 +13,7 @@ use crate::limits::Tuning;
 use crate::restart::load;
 use crate::{OpenError, checkpoints, journal};
 
-/// Copies made at most: only a room deleted and made again between the two files' copies asks for another.
+/// Copies made at most: only a room made again, or recovered, between the two files' copies asks for another.
 const TRIES: u32 = 3;
 
 #[derive(Debug, Error)]
@@ -69,6 +69,7 @@ fn copy_and_check(dir: &Path, to: &Path) -> Result<(), BackupError> {
     copy(checkpoints_file(dir), &checkpoints_file(to), checkpoints::LAYOUT)?;
     let readable = || -> Result<(), OpenError> {
         let journal = Journal::open(to, &Tuning::default())?;
+        journal.mark_copy().map_err(|error| journal.database.error(error))?;
         load(&journal, &Checkpoints::open(to)?).map(drop)
     };
     readable().map_err(BackupError::Copy)

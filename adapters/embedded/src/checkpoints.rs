@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use jari_line::Room;
+use jari_line::{Descent, Room};
 use jari_units::{EventNo, Incarnation, RoomId};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -38,6 +38,10 @@ pub(crate) const LAYOUT: Layout = Layout {
 
 /// Version of the bodies: postcard of `Room`.
 const FORMAT: i64 = 1;
+
+/// The same with the room's `Descent` behind it. Only a room that has one is written so: an older Jari still opens the
+/// others, and names the version where it cannot.
+const DESCENT_FORMAT: i64 = 2;
 
 /// A room's checkpoint without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +83,12 @@ impl Checkpoints {
             buffer: Vec::with_capacity(PART_BYTES),
             failed: None,
         };
-        let encoded = postcard::to_io(room, &mut parts).map(drop);
+        let descent = room.ledger().descent();
+        let format = if *descent == Descent::default() { FORMAT } else { DESCENT_FORMAT };
+        let encoded = match format {
+            FORMAT => postcard::to_io(room, &mut parts).map(drop),
+            _ => postcard::to_io(&(room, descent), &mut parts).map(drop),
+        };
         let flushed = parts.flush();
         if let Some(error) = parts.failed.take() {
             return Err(fail(error));
@@ -96,7 +105,7 @@ impl Checkpoints {
             )
             .map_err(fail)?;
         let numbers = (sql(mark.incarnation), sql(mark.event_no), sql(bytes));
-        put.execute(params![id.as_str(), numbers.0, numbers.1, FORMAT, count, numbers.2])
+        put.execute(params![id.as_str(), numbers.0, numbers.1, format, count, numbers.2])
             .map_err(fail)?;
         self.clear_unused(id).map_err(fail)?;
         Ok(bytes)
@@ -120,9 +129,9 @@ impl Checkpoints {
     /// The room that a head stands for.
     pub(crate) fn read(&self, id: &RoomId, head: &Head) -> Result<Room, OpenError> {
         let file = &self.database.file;
-        if head.format != FORMAT {
+        if !(FORMAT..=DESCENT_FORMAT).contains(&head.format) {
             let file = file.clone();
-            return Err(OpenError::Version { file, found: head.format, known: FORMAT });
+            return Err(OpenError::Version { file, found: head.format, known: DESCENT_FORMAT });
         }
         let mut body = Vec::with_capacity(usize::try_from(head.bytes).unwrap_or(0));
         for no in 0..head.parts {
@@ -134,7 +143,12 @@ impl Checkpoints {
         if body.len() as u64 != head.bytes {
             return Err(corrupt(format!("{} bytes instead of {}", body.len(), head.bytes)));
         }
-        let room: Room = postcard::from_bytes(&body).map_err(|error| corrupt(error.to_string()))?;
+        let read = match head.format {
+            FORMAT => postcard::from_bytes::<Room>(&body),
+            _ => postcard::from_bytes::<(Room, Descent)>(&body)
+                .map(|(room, descent)| room.descend(descent)),
+        };
+        let room = read.map_err(|error| corrupt(error.to_string()))?;
         let mark = room.mark();
         if (mark.incarnation, mark.event_no) != (head.incarnation, head.event_no) {
             return Err(corrupt(format!("it holds {mark:?}")));

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jari_line::{Group, Phase};
-use jari_line::{GroupGrant, GroupSettings, Room, RoomReport};
+use jari_line::{Group, GroupGrant, GroupSettings, Room, RoomReport};
 use jari_units::{RoomId, Timestamp};
 
 use crate::journal::StoredGroup;
@@ -60,11 +59,10 @@ impl MemberedGroup {
 fn report(id: &RoomId, room: &Room) -> RoomReport {
     let ledger = room.ledger();
     // A room that admits nobody now would only waste the admissions lent to it.
-    let open = ledger.phase() == Phase::Open;
     RoomReport {
         room: id.clone(),
         used_grant: ledger.last_grant_no(),
         live: ledger.passes().live(),
-        wants: if open { ledger.callable() } else { 0 },
+        wants: if ledger.admits() { ledger.callable() } else { 0 },
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use jari_line::{Group, RoomEvent};
+use jari_line::{Event, Group, RoomEvent};
 use jari_units::{EventNo, GroupId, Incarnation, RoomId};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,25 @@ pub(crate) const LAYOUT: Layout = Layout {
 
 /// Version of the bodies: postcard of `RoomEvent` and [`StoredGroup`].
 pub(crate) const FORMAT: i64 = 1;
+
+/// The newest version of events: it has those of a recovery as well. Each row has the oldest version that holds it, so
+/// that an older Jari still opens what it can read, and names the version where it cannot.
+pub(crate) const EVENT_FORMAT: i64 = 2;
+
+/// The version that an event needs.
+pub(crate) fn event_format(event: &Event) -> i64 {
+    match event {
+        Event::Recovering(_)
+        | Event::Restored(_)
+        | Event::Reattached(_)
+        | Event::Settled(_)
+        | Event::Attended { .. } => EVENT_FORMAT,
+        _ => FORMAT,
+    }
+}
+
+/// A table that only a backup's journal has: whoever opens it knows that these files are older than what people were told.
+const COPY_MARK: &str = "backup_copy";
 
 /// A room's line in the `room` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +179,31 @@ impl Journal {
         };
         transaction.commit()?;
         Ok((sizes, left))
+    }
+
+    /// Marks a backup's file, so that it is not taken for the store it was copied from.
+    pub(crate) fn mark_copy(&self) -> rusqlite::Result<()> {
+        self.database.sqlite.execute_batch(&format!("CREATE TABLE {COPY_MARK} (no INTEGER) STRICT"))
+    }
+
+    pub(crate) fn is_copy(&self) -> Result<bool, OpenError> {
+        let query = "SELECT count(*) FROM sqlite_schema WHERE name = ?1";
+        let marks = self.database.sqlite.query_row(query, [COPY_MARK], |row| row.get::<_, i64>(0));
+        marks.map(|marks| marks > 0).map_err(|error| self.database.error(error))
+    }
+
+    /// Writes what a restored copy begins with, and takes its mark away, in one commit.
+    pub(crate) fn commit_as_original(&mut self, draft: &Draft) -> Result<(), OpenError> {
+        let sqlite = &mut self.database.sqlite;
+        let written = sqlite.transaction().and_then(|transaction| {
+            write_events(&transaction, &draft.events)?;
+            for row in &draft.rooms {
+                write_room(&transaction, row)?;
+            }
+            transaction.execute_batch(&format!("DROP TABLE {COPY_MARK}"))?;
+            transaction.commit()
+        });
+        written.map_err(|error| self.database.error(error))
     }
 
     /// Whether the disk takes writes: writes and takes back some bytes, each durably.
@@ -280,7 +324,8 @@ fn write_events(
         let room = room.as_str();
         let number = sql(event.event_no);
         let sum = crc(room, &body);
-        insert.execute(params![room, sql(event.incarnation), number, FORMAT, sum, body])?;
+        let format = event_format(&event.event);
+        insert.execute(params![room, sql(event.incarnation), number, format, sum, body])?;
         Ok(body.len() as u64)
     };
     events.iter().map(&mut write).collect()

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jari_line::{
-    AdmitOutcome, Done, Group, GroupGrant, GroupSettings, LostHistory, Room, Settings, StoreClock,
+    AdmitOutcome, Done, Group, GroupGrant, GroupSettings, Loss, LostHistory, RecoverOutcome, Room,
+    RoomEvent, Settings, StoreClock,
 };
 use jari_ports::{Clock, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, RoomId, Timestamp};
@@ -21,6 +22,8 @@ pub(crate) struct Line {
     pub(crate) since: Growth,
     /// Bytes of the last checkpoint.
     pub(crate) checkpoint_bytes: u64,
+    /// Earlier histories whose rows the present one goes on from, until a checkpoint covers them.
+    pub(crate) ancestors: Vec<Incarnation>,
 }
 
 /// Journal rows of a room that its checkpoint does not cover.
@@ -34,7 +37,7 @@ impl Line {
     pub(crate) fn new(room: Room) -> Self {
         let mark = room.mark();
         let feed = Feed::new(mark.incarnation, mark.event_no);
-        Line { room, feed, since: Growth::default(), checkpoint_bytes: 0 }
+        Line { room, feed, since: Growth::default(), checkpoint_bytes: 0, ancestors: Vec::new() }
     }
 }
 
@@ -132,17 +135,66 @@ impl Lines {
         let now = self.now();
         let above = self.buried.remove(id).unwrap_or(0);
         let Done { outcome: room, mark, event } = Room::create(settings, now, above);
-        self.draft.rooms.push(RoomRow {
-            id: id.clone(),
-            incarnation: mark.incarnation,
-            alive: true,
-        });
+        self.begin(id, Line::new(room), mark.incarnation, event);
+        Reply { outcome: true, mark }
+    }
+
+    pub(crate) fn recover(
+        &mut self,
+        id: &RoomId,
+        settings: Settings,
+        loss: &Loss,
+    ) -> Reply<RecoverOutcome> {
+        let now = self.now();
+        let Some(line) = self.rooms.get_mut(id) else {
+            let above = self.buried.remove(id).unwrap_or(0);
+            let Done { outcome: room, mark, event } =
+                Room::recover_lost(loss, settings, now, above);
+            self.begin(id, Line::new(room), mark.incarnation, event);
+            return Reply { outcome: RecoverOutcome::Began, mark };
+        };
+        let before = line.room.mark().incarnation;
+        let Done { outcome, mark, event } = line.room.recover(loss, settings, now);
+        if outcome == RecoverOutcome::Began
+            && let Some(mut line) = self.rooms.remove(id)
+        {
+            line.ancestors.push(before);
+            self.begin(id, line, mark.incarnation, event);
+        }
+        Reply { outcome, mark }
+    }
+
+    /// Older files were put in place of newer ones.
+    pub(crate) fn recover_all(&mut self) {
+        let rooms = self.rooms.iter();
+        let all: Vec<_> =
+            rooms.map(|(id, line)| (id.clone(), line.room.ledger().settings().clone())).collect();
+        for (id, settings) in all {
+            self.recover(&id, settings, &Loss::Declared);
+        }
+    }
+
+    /// What was written before anybody could subscribe needs no publishing.
+    pub(crate) fn begin_feeds(&mut self) {
+        for line in self.rooms.values_mut() {
+            let mark = line.room.mark();
+            line.feed = Feed::new(mark.incarnation, mark.event_no);
+        }
+    }
+
+    /// A history's first event, and the room that stands at it. Whoever followed an earlier one reads the room again.
+    fn begin(
+        &mut self,
+        id: &RoomId,
+        line: Line,
+        incarnation: Incarnation,
+        event: Option<Arc<RoomEvent>>,
+    ) {
+        self.draft.rooms.push(RoomRow { id: id.clone(), incarnation, alive: true });
         self.draft.events.extend(event.map(|event| (id.clone(), event)));
         // Event 1 is still to be published.
-        let mut line = Line::new(room);
-        line.feed = Feed::new(mark.incarnation, 0);
-        self.rooms.insert(id.clone(), line);
-        Reply { outcome: true, mark }
+        let feed = Feed::new(incarnation, 0);
+        self.rooms.insert(id.clone(), Line { feed, ..line });
     }
 
     pub(crate) fn delete(&mut self, id: &RoomId) -> bool {

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jari_line::{Room, RoomEvent};
+use jari_line::{Event, Room, RoomEvent};
 use jari_units::{EventNo, Incarnation, RoomId};
 
 use crate::OpenError;
 use crate::checkpoints::{Checkpoints, Head};
 use crate::database::crc;
+use crate::feed::Feed;
 use crate::groups::MemberedGroup;
-use crate::journal::{EventRow, FORMAT, Garbage, Journal, RoomRow};
-use crate::lines::{Growth, Line, Stored, learn};
+use crate::journal::{EVENT_FORMAT, EventRow, FORMAT, Garbage, Journal, RoomRow};
+use crate::lines::{Line, Stored, learn};
 
 /// What the files hold, and what in them is of no use any more.
 #[derive(Debug, Default)]
@@ -28,15 +29,19 @@ pub(crate) fn load(journal: &Journal, checkpoints: &Checkpoints) -> Result<Loade
     let mut loaded = Loaded::default();
     for RoomRow { id, incarnation, alive } in &rows {
         let head = heads.get(id.as_str());
-        let usable = head.filter(|head| *alive && head.incarnation == *incarnation);
-        if let Some(head) = head.filter(|_| usable.is_none()) {
-            loaded.forgotten.push((id.clone(), head.incarnation));
-        }
+        let mut covered_by = None;
         if *alive {
-            let line = load_room(journal, checkpoints, id, *incarnation, usable)?;
+            let history = History { journal, checkpoints, id, head };
+            let line = history.load(*incarnation)?;
+            covered_by = head.filter(|head| {
+                head.incarnation == *incarnation || line.ancestors.contains(&head.incarnation)
+            });
             loaded.stored.rooms.insert(id.clone(), line);
         } else {
             loaded.stored.buried.insert(id.clone(), *incarnation);
+        }
+        if let Some(head) = head.filter(|_| covered_by.is_none()) {
+            loaded.forgotten.push((id.clone(), head.incarnation));
         }
     }
     for (id, mut group) in journal.groups()? {
@@ -44,49 +49,75 @@ pub(crate) fn load(journal: &Journal, checkpoints: &Checkpoints) -> Result<Loade
         learn(&mut group.group, &group.members, &loaded.stored.rooms);
         loaded.stored.groups.insert(id, MemberedGroup::from_stored(group));
     }
-    loaded.garbage = garbage(journal, &rows, &heads)?;
+    loaded.garbage = garbage(journal, &loaded.stored, &heads)?;
     Ok(loaded)
 }
 
-fn load_room(
-    journal: &Journal,
-    checkpoints: &Checkpoints,
-    id: &RoomId,
-    incarnation: Incarnation,
-    head: Option<&Head>,
-) -> Result<Line, OpenError> {
-    let mut room = head.map(|head| checkpoints.read(id, head)).transpose()?;
-    let covered = head.map_or(0, |head| head.event_no);
-    let mut since = Growth::default();
-    let place = |event_no: EventNo| format!("table journal, room {id}, event {event_no}");
-    let file = &journal.database.file;
-    journal.replay(id, incarnation, covered, |row| {
-        let expected = covered + since.events + 1;
-        if row.event_no != expected {
-            let problem = missing(expected, covered, checkpoints);
-            return Err(OpenError::corrupt(file, place(row.event_no), problem));
-        }
-        since.events += 1;
-        since.bytes += row.body.len() as u64;
-        let event = decode(journal, id, incarnation, &row)?;
-        match &mut room {
-            Some(room) => room
-                .apply(&event)
-                .map_err(|error| OpenError::corrupt(file, place(row.event_no), error.to_string())),
-            None => {
-                room = Room::from_created(&event);
-                let begun = room.is_some();
-                begun.then_some(()).ok_or_else(|| {
-                    OpenError::corrupt(file, place(row.event_no), "it does not begin a room")
-                })
+/// Where a room's history lies.
+struct History<'a> {
+    journal: &'a Journal,
+    checkpoints: &'a Checkpoints,
+    id: &'a RoomId,
+    head: Option<&'a Head>,
+}
+
+impl History<'_> {
+    /// The room at the end of `incarnation`: from its checkpoint, or from the history it goes on from, by its rows.
+    fn load(&self, incarnation: Incarnation) -> Result<Line, OpenError> {
+        let head = self.head.filter(|head| head.incarnation == incarnation);
+        let mut line = head.map(|head| self.checkpointed(head)).transpose()?;
+        let covered = head.map_or(0, |head| head.event_no);
+        let mut next = covered + 1;
+        self.journal.replay(self.id, incarnation, covered, |row| {
+            if row.event_no != next {
+                return Err(self.corrupt(row.event_no, missing(next, covered, self.checkpoints)));
             }
+            next += 1;
+            let event = decode(self.journal, self.id, incarnation, &row)?;
+            let line = match &mut line {
+                Some(line) => {
+                    let applied = line.room.apply(&event);
+                    applied.map_err(|error| self.corrupt(row.event_no, error.to_string()))?;
+                    line
+                }
+                None => line.insert(self.begun_by(&event)?),
+            };
+            line.since.events += 1;
+            line.since.bytes += row.body.len() as u64;
+            Ok(())
+        })?;
+        let line = line.ok_or_else(|| self.corrupt(1, missing(1, covered, self.checkpoints)))?;
+        let mark = line.room.mark();
+        Ok(Line { feed: Feed::new(mark.incarnation, mark.event_no), ..line })
+    }
+
+    fn checkpointed(&self, head: &Head) -> Result<Line, OpenError> {
+        let room = self.checkpoints.read(self.id, head)?;
+        Ok(Line { checkpoint_bytes: head.bytes, ..Line::new(room) })
+    }
+
+    /// The room at a history's first event: it begins it from nothing, or after a loss from an earlier history.
+    fn begun_by(&self, first: &RoomEvent) -> Result<Line, OpenError> {
+        if let Some(room) = Room::from_created(first) {
+            return Ok(Line::new(room));
         }
-    })?;
-    let Some(room) = room else {
-        return Err(OpenError::corrupt(file, place(1), missing(1, covered, checkpoints)));
-    };
-    let checkpoint_bytes = head.map_or(0, |head| head.bytes);
-    Ok(Line { since, checkpoint_bytes, ..Line::new(room) })
+        let corrupt = |problem: String| self.corrupt(first.event_no, problem);
+        let earlier = match &first.event {
+            Event::Recovering(recovering) => recovering.after.map(|(incarnation, _)| incarnation),
+            _ => None,
+        };
+        let earlier = earlier.filter(|earlier| *earlier < first.incarnation);
+        let earlier = earlier.ok_or_else(|| corrupt("it does not begin a room".into()))?;
+        let mut line = self.load(earlier)?;
+        line.room.apply(first).map_err(|error| corrupt(error.to_string()))?;
+        line.ancestors.push(earlier);
+        Ok(line)
+    }
+
+    fn corrupt(&self, event_no: EventNo, problem: impl Into<String>) -> OpenError {
+        let place = format!("table journal, room {}, event {event_no}", self.id);
+        OpenError::corrupt(&self.journal.database.file, place, problem.into())
+    }
 }
 
 fn missing(expected: EventNo, covered: EventNo, checkpoints: &Checkpoints) -> String {
@@ -105,8 +136,9 @@ fn decode(
     row: &EventRow,
 ) -> Result<RoomEvent, OpenError> {
     let file = &journal.database.file;
-    if row.format != FORMAT {
-        return Err(OpenError::Version { file: file.clone(), found: row.format, known: FORMAT });
+    if !(FORMAT..=EVENT_FORMAT).contains(&row.format) {
+        let (file, found) = (file.clone(), row.format);
+        return Err(OpenError::Version { file, found, known: EVENT_FORMAT });
     }
     let corrupt = |problem: String| {
         OpenError::corrupt(
@@ -126,18 +158,22 @@ fn decode(
     Ok(event)
 }
 
-/// Rows that a checkpoint covers, and those of deleted rooms and older incarnations.
+/// Rows that a checkpoint covers, and those of histories that no room stands on.
 fn garbage(
     journal: &Journal,
-    rows: &[RoomRow],
+    stored: &Stored,
     heads: &BTreeMap<String, Head>,
 ) -> Result<Vec<Garbage>, OpenError> {
-    let live: BTreeSet<(&str, Incarnation)> =
-        rows.iter().filter(|row| row.alive).map(|row| (row.id.as_str(), row.incarnation)).collect();
+    let histories = |(id, line): (&RoomId, &Line)| {
+        let own = line.room.mark().incarnation;
+        let all = line.ancestors.iter().copied().chain([own]);
+        all.map(|incarnation| (id.to_string(), incarnation)).collect::<Vec<_>>()
+    };
+    let live: BTreeSet<(String, Incarnation)> = stored.rooms.iter().flat_map(histories).collect();
     let mut garbage = Vec::new();
     for (room, incarnation, lowest, _) in journal.histories()? {
         let head = heads.get(&room).filter(|head| head.incarnation == incarnation);
-        let below = match (live.contains(&(room.as_str(), incarnation)), head) {
+        let below = match (live.contains(&(room.clone(), incarnation)), head) {
             (false, _) => EventNo::MAX,
             (true, Some(head)) => head.event_no,
             (true, None) => 0,

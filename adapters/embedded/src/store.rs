@@ -6,11 +6,12 @@ use std::thread::JoinHandle;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Done, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, LostHistory, PassOutcome,
-    RevokeOutcome, Room, SeenBits, Settings,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, LostHistory,
+    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, Room,
+    SeenBits, Settings, Telling,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
-use jari_units::{EventNo, GroupId, Mark, Millis, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -62,8 +63,15 @@ impl EmbeddedStore {
             // The journal is made first: it has been lost since, and an empty one would lose everybody's place.
             return Err(OpenError::Missing { file, beside: checkpoints.display().to_string() });
         }
-        let journal = Journal::open(dir, &tuning)?;
+        let mut journal = Journal::open(dir, &tuning)?;
         let Loaded { stored, garbage, forgotten } = load(&journal, &Checkpoints::open(dir)?)?;
+        let mut lines = Lines::new(stored, clock);
+        if journal.is_copy()? {
+            // Older files in place of newer ones: what people were told since is lost, and nothing else shows it.
+            lines.recover_all();
+            journal.commit_as_original(&lines.take_draft())?;
+            lines.begin_feeds();
+        }
         let (queue, mut received) = unbounded_channel();
         let thread = Checkpointer::start(dir.to_owned(), queue.clone())?;
         for (room, incarnation) in forgotten {
@@ -73,7 +81,7 @@ impl EmbeddedStore {
         let writer = Writer {
             dir: dir.to_owned(),
             tuning,
-            lines: Lines::new(stored, clock),
+            lines,
             journal: Some(journal),
             garbage,
             checkpoints: Checkpointing::new(thread),
@@ -258,6 +266,34 @@ impl LineStore for EmbeddedStore {
             let feed = self.call(move |lines| lines.subscribe(&room, after)).await?;
             Ok(Box::new(feed) as Box<dyn EventFeed>)
         })
+    }
+
+    fn recover(&self, room: &RoomId, settings: Settings, loss: Loss) -> Answer<'_, RecoverOutcome> {
+        let room = room.clone();
+        Box::pin(self.call(move |lines| Ok(lines.recover(&room, settings, &loss))))
+    }
+
+    fn restore(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        node: NodeId,
+        telling: Telling,
+    ) -> Answer<'_, RestoreOutcome> {
+        self.on_room(room, move |room| room.restore(mark, node, &telling))
+    }
+
+    fn reattach(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        receipts: Vec<Receipt>,
+    ) -> Answer<'_, Vec<ReattachOutcome>> {
+        self.on_room(room, move |room| room.reattach(mark, &receipts))
+    }
+
+    fn attend(&self, room: &RoomId, mark: Mark, node: NodeId) -> Answer<'_, ()> {
+        self.on_room(room, move |room| room.attend(mark, node))
     }
 
     fn dump(&self, room: &RoomId) -> Answer<'_, Dump> {

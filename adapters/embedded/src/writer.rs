@@ -196,6 +196,9 @@ impl Writer {
         line.since.events = mark.event_no.saturating_sub(event_no);
         line.since.bytes = line.since.bytes.saturating_sub(covered);
         line.checkpoint_bytes = bytes;
+        let ancestors = std::mem::take(&mut line.ancestors);
+        let gone = |incarnation| Garbage { room: room.clone(), incarnation, below: EventNo::MAX };
+        self.garbage.extend(ancestors.into_iter().map(gone));
         self.garbage.retain(|old| old.room != room || old.incarnation != incarnation);
         self.garbage.push(Garbage { room, incarnation, below: event_no });
     }

@@ -42,7 +42,11 @@ impl Room {
     ) -> Result<Done<AdmitOutcome>, LostHistory> {
         self.guard(mark)?;
         let (outcome, tick) = self.ledger.tick(now, grant);
-        Ok(self.commit(outcome, Some(Event::Ticked(Box::new(tick)))))
+        let Some(settled) = self.ledger.settling(&tick) else {
+            return Ok(self.commit(outcome, Some(Event::Ticked(Box::new(tick)))));
+        };
+        let outcome = AdmitOutcome { lull_began: true, ..outcome };
+        Ok(self.commit(outcome, Some(Event::Settled(Box::new(settled)))))
     }
 }
 
@@ -93,11 +97,15 @@ impl Ledger {
         if late && was_idle {
             // Nobody was here to be heard: the line's clock goes on, nobody's silence does.
             tick.line_ms += since;
+        } else if late && self.is_recovering() {
+            // Nobody could tell anything meanwhile: the window is as long as ever.
+            tick.lull_until = lull_until + since;
         } else if late {
             tick.lull_until = now + self.settings.presence_window;
         } else {
             tick.line_ms += since;
-            tick.silence_ms += now.since(lull_until.max(self.clocks.now));
+            let heard = if self.is_recovering() { now } else { lull_until.max(self.clocks.now) };
+            tick.silence_ms += now.since(heard);
         }
         tick.window_turned = tick.silence_ms - window_start >= self.settings.presence_window;
         tick
@@ -105,6 +113,9 @@ impl Ledger {
 
     /// Passes due: unclaimed ones with a second chance left, and all that end for good.
     fn ends_due(&self, silence_ms: Millis) -> (SeqSet, SeqSet) {
+        if self.is_recovering() {
+            return (SeqSet::default(), SeqSet::default());
+        }
         let (unclaimed, claimed) = self.passes.due(silence_ms, limits::EXPIRE_MAX);
         let twice = unclaimed.intersection(&self.once);
         (unclaimed.difference(&twice), claimed.union(&twice))
@@ -120,6 +131,10 @@ impl Ledger {
         // A rate of nothing means nobody (an operator's brake, or the tenant admits by hand), whatever the bucket holds
         // from before.
         if tick.pacer.rate_milli == 0 || self.phase_at(tick.now) != Phase::Open {
+            return 0;
+        }
+        // Who is next, and how many are inside, is still being told.
+        if self.is_recovering() {
             return 0;
         }
         let group = match (self.settings.grouped, grant) {
@@ -176,6 +191,9 @@ impl Ledger {
         present: &SeqSet,
         called: Option<&SeqSet>,
     ) -> (SeqSet, Seq) {
+        if self.is_recovering() {
+            return (SeqSet::default(), self.sweep_cursor);
+        }
         let grace = self.settings.absence_grace;
         let old = self.marks.iter().rev().find(|(at, _)| silence_ms - *at >= grace);
         let Some((_, limit)) = old else {

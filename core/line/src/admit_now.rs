@@ -22,7 +22,7 @@ pub enum AdmitNowOutcome {
     /// Most of the next in turn were unseen, as after an outage; nobody was called and a
     /// lull began. Asked again, it calls the present.
     MassAbsence,
-    /// One entry a subject: its pass, or `None` where it is blocked.
+    /// One entry a subject: its pass, or `None` where it is blocked, or new while the room recovers.
     Granted(Vec<Option<PassGrant>>),
 }
 
@@ -51,7 +51,8 @@ impl Room {
             free = free.min(ledger.live_quota.saturating_sub(live));
         }
         // A pause stops the tick, not the operator's hand; a closed, sold-out or unopened room admits nobody by count.
-        if !matches!(ledger.phase(), Phase::Open | Phase::Paused) {
+        // So does one that is still being told who is next.
+        if !matches!(ledger.phase(), Phase::Open | Phase::Paused) || ledger.is_recovering() {
             free = 0;
         }
         let present = ledger.present();
@@ -90,6 +91,8 @@ impl Room {
             match self.live_seq(subject) {
                 Some(seq) if self.ledger.w.contains(seq) => _ = granted.insert(seq),
                 Some(_) => {}
+                // No new number before the old ones are known.
+                None if self.ledger.is_recovering() => {}
                 None if new.insert(*subject) => {
                     granted.insert(self.ledger.next_seq + people.len() as u64);
                     people.push(*subject);

@@ -22,6 +22,12 @@ impl Ledger {
     /// # Errors
     /// [`OutOfOrder`] where it is not the next event of this incarnation; nothing changed then.
     pub fn apply(&mut self, event: &RoomEvent) -> Result<(), OutOfOrder> {
+        if let Event::Recovering(recovering) = &event.event
+            && recovering.after == Some((self.incarnation, self.event_no))
+        {
+            self.go_on(event.incarnation, recovering);
+            return Ok(());
+        }
         if event.incarnation != self.incarnation || event.event_no != self.event_no + 1 {
             return Err(OutOfOrder {
                 have_in: self.incarnation,
@@ -32,8 +38,8 @@ impl Ledger {
         }
         self.event_no = event.event_no;
         match &event.event {
-            // A second creation in one incarnation cannot be numbered: creation is event 1.
-            Event::Created { .. } => {}
+            // A second beginning in one incarnation cannot be numbered: it is event 1.
+            Event::Created { .. } | Event::Recovering(_) => {}
             Event::Joined { first, people, granted, deadline } => {
                 self.joined(*first, people.len() as u64, granted, *deadline);
             }
@@ -55,6 +61,10 @@ impl Ledger {
                 self.clocks.mass_guard_until = *guard_until;
                 self.totals.mass_absences += 1;
             }
+            Event::Restored(restored) => self.restored(restored),
+            Event::Reattached(reattached) => self.reattached(reattached),
+            Event::Settled(settled) => self.settled(settled),
+            Event::Attended { node, at } => self.attended(*node, *at),
         }
         Ok(())
     }
@@ -102,6 +112,7 @@ impl Ledger {
         for bits in [&mut self.w, &mut self.cur, &mut self.prev, &mut self.once] {
             bits.remove_all(seqs);
         }
+        self.detach(seqs);
         for seq in seqs.iter() {
             if let Some(pass) = self.passes.remove(seq) {
                 self.count_end(&pass);
@@ -124,6 +135,7 @@ impl Ledger {
     }
 
     fn touched(&mut self, seqs: &SeqSet, deadline: Millis) {
+        self.used(seqs);
         for seq in seqs.iter() {
             let Some(mut pass) = self.passes.remove(seq) else {
                 continue;
@@ -146,7 +158,7 @@ impl Ledger {
         self.passes.put(seq, pass);
     }
 
-    fn ticked(&mut self, tick: &Tick) {
+    pub(crate) fn ticked(&mut self, tick: &Tick) {
         self.clocks.now = tick.now;
         self.clocks.line_ms = tick.line_ms;
         self.clocks.silence_ms = tick.silence_ms;
@@ -178,6 +190,7 @@ impl Ledger {
             }
             self.once.remove(seq);
         }
+        self.detach(&tick.expired);
         for seq in tick.second_chance.iter() {
             if let Some(pass) = self.passes.remove(seq) {
                 self.count_end(&pass);
@@ -191,6 +204,7 @@ impl Ledger {
         for bits in [&mut self.w, &mut self.cur, &mut self.prev, &mut self.once] {
             bits.remove_all(&tick.swept);
         }
+        self.detach(&tick.swept);
         self.totals.absence_ended += tick.swept.len();
         self.sweep_cursor = tick.sweep_cursor;
         let old = |mark: &(Millis, Seq), grace: Millis| tick.silence_ms - mark.0 >= grace;
@@ -201,6 +215,9 @@ impl Ledger {
     }
 
     fn changed(&mut self, change: &Change) {
+        if let Some(told) = &mut self.descent.recovery {
+            told.operated = true;
+        }
         match change {
             Change::Settings(settings) => self.reset(settings.as_ref().clone()),
             Change::AdmitTotal(total) => self.settings.admit_total = *total,

@@ -3,7 +3,7 @@
 use jari_units::{Mark, Millis, Seq, SubjectKey};
 
 use crate::ledger::{Clocks, Control};
-use crate::{PacerState, Pass, Room, SeqSet, Settings, Totals};
+use crate::{Descent, PacerState, Pass, Room, SeqSet, Settings, Totals};
 
 /// Every field that later behaviour depends on; ended places and stale presence, which nobody can observe, left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,7 @@ pub struct Dump {
     pub grant_no: u64,
     pub live_quota: u64,
     pub totals: Totals,
+    pub descent: Descent,
     pub subjects: Vec<(SubjectKey, Seq)>,
     pub blocked: Vec<SubjectKey>,
     pub allowed: Vec<SubjectKey>,
@@ -36,8 +37,8 @@ impl Room {
     #[must_use]
     pub fn dump(&self) -> Dump {
         let ledger = &self.ledger;
-        let live = |seq: Seq| ledger.w.contains(seq) || ledger.passes.get(seq).is_some();
-        let mut subjects: Vec<_> = self.subjects.iter().filter(|(_, seq)| live(*seq)).collect();
+        let mut subjects: Vec<_> =
+            self.subjects.iter().filter(|(_, seq)| ledger.is_live(*seq)).collect();
         subjects.sort_unstable();
         Dump {
             mark: ledger.mark(),
@@ -59,6 +60,7 @@ impl Room {
             grant_no: ledger.grant_no,
             live_quota: ledger.live_quota,
             totals: ledger.totals,
+            descent: ledger.descent.clone(),
             subjects,
             blocked: self.subjects.blocked.iter().copied().collect(),
             allowed: self.subjects.allowed.iter().copied().collect(),

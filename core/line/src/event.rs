@@ -3,10 +3,10 @@
 //! Events hold outcomes, not commands, so that a replay with newer rules gives the state that people were told.
 //! Variants are only ever added at the end; a new field needs a new format version: old journals must stay readable.
 
-use jari_units::{EventNo, Incarnation, Millis, Seq, SubjectKey, Timestamp};
+use jari_units::{EventNo, Incarnation, Millis, NodeId, Seq, SubjectKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, PacerState, SeqSet, Settings};
+use crate::{Change, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled};
 
 /// An event with its number: `event_no` rises by one per state-changing operation of an incarnation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,16 @@ pub enum Event {
     Changed { change: Box<Change>, ended: SeqSet, granted: SeqSet, deadline: Millis },
     /// Admitting by count would have passed mostly unseen places: a lull began instead.
     Lulled { until: Timestamp, guard_until: Millis },
+    /// A new incarnation begins because some of the one before was lost; its first event.
+    Recovering(Box<Recovering>),
+    /// What a node's replica knew, merged.
+    Restored(Box<Restored>),
+    /// What people's receipts showed.
+    Reattached(Box<Reattached>),
+    /// The recovery is over.
+    Settled(Box<Settled>),
+    /// A node serves the room.
+    Attended { node: NodeId, at: Timestamp },
 }
 
 /// Why a place or pass ended.

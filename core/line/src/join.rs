@@ -12,7 +12,7 @@ pub enum JoinOutcome {
     Blocked,
     /// Has a live pass already.
     Admitted(PassGrant),
-    /// On the allow list: got a pass without waiting.
+    /// On the allow list: got a pass without waiting. While the room recovers, only where a place is there to take.
     Allowed(PassGrant),
     /// Has a place already.
     Waiting {
@@ -22,6 +22,8 @@ pub enum JoinOutcome {
     Absent {
         seq: Seq,
     },
+    /// The room lost history and is being told of it: nobody new gets a number. Show a receipt, or come back in a moment.
+    Recovering,
     SoldOut,
     NotOpen {
         opens_at: Timestamp,
@@ -87,6 +89,9 @@ impl Room {
         {
             return JoinOutcome::Admitted(grant);
         }
+        if seq.is_none() && self.ledger.is_recovering() {
+            return JoinOutcome::Recovering;
+        }
         if self.subjects.allowed.contains(&subject) {
             let seq = seq.unwrap_or_else(|| batch.next_place(subject));
             batch.here.insert(subject, (seq, true));
@@ -121,8 +126,7 @@ impl Room {
     /// The subject's place if it is in line, absent or holds a pass.
     pub(crate) fn live_seq(&self, subject: &SubjectKey) -> Option<Seq> {
         let seq = self.subjects.seq(subject)?;
-        let live = self.ledger.w.contains(seq) || self.ledger.passes.get(seq).is_some();
-        live.then_some(seq)
+        self.ledger.is_live(seq).then_some(seq)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use jari_units::{EventNo, Incarnation, Mark, Millis, PassId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::descent::{Descent, Recovery};
 use crate::{ClosedNext, PacerState, PassGrant, Passes, SeqSet, Settings};
 
 /// One token in the bucket's unit: rate (per 1,000 s) x time (ms) gives millionths.
@@ -36,6 +37,9 @@ pub struct Ledger {
     pub(crate) grant_no: u64,
     pub(crate) live_quota: u64,
     pub(crate) totals: Totals,
+    /// Apart from the rest in stored copies, whose layout is older ([`Room::descend`](crate::Room::descend)).
+    #[serde(skip)]
+    pub(crate) descent: Descent,
 }
 
 /// The room's own clocks; all move only in the tick.
@@ -127,9 +131,38 @@ pub enum Standing {
     },
     /// No place here: it ended, or this history does not know it.
     Ended,
+    /// The room lost history and is being told of it: the place may live, its position is not known.
+    Recovering,
 }
 
 impl Ledger {
+    /// An empty room at its first event.
+    pub(crate) fn fresh(incarnation: Incarnation, now: Timestamp, settings: Settings) -> Ledger {
+        Ledger {
+            incarnation,
+            event_no: 1,
+            next_seq: 1,
+            control: Control::default(),
+            clocks: Clocks { now, was_idle: true, ..Clocks::default() },
+            serving: 0,
+            served: 0,
+            bucket: settings.burst * TOKEN,
+            pacer: PacerState::start(&settings),
+            settings,
+            w: SeqSet::default(),
+            cur: SeqSet::default(),
+            prev: SeqSet::default(),
+            passes: Passes::default(),
+            once: SeqSet::default(),
+            marks: VecDeque::new(),
+            sweep_cursor: 0,
+            grant_no: 0,
+            live_quota: 0,
+            totals: Totals::default(),
+            descent: Descent::default(),
+        }
+    }
+
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark { incarnation: self.incarnation, event_no: self.event_no, next_seq: self.next_seq }
@@ -215,10 +248,10 @@ impl Ledger {
         self.clocks.now < self.clocks.lull_until
     }
 
-    /// Nobody waits and nobody is inside.
+    /// Nobody waits, nobody is inside, and nobody is being asked for.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.w.is_empty() && self.passes.live() == 0
+        self.w.is_empty() && self.passes.live() == 0 && !self.is_recovering()
     }
 
     /// Its limit group has lent it live passes: they are free for other rooms only once a tick has used a lower grant.
@@ -289,7 +322,14 @@ impl Ledger {
     /// Where a place of `incarnation` stands.
     #[must_use]
     pub fn standing(&self, incarnation: Incarnation, seq: Seq) -> Standing {
-        if incarnation != self.incarnation {
+        let may_live = |told: &Recovery| self.w.contains(seq) || !told.known.contains(seq);
+        if let Some(told) = &self.descent.recovery
+            && self.may_be_ours(incarnation, seq)
+            && self.passes.get(seq).is_none()
+        {
+            return if may_live(told) { Standing::Recovering } else { Standing::Ended };
+        }
+        if !self.is_ours(incarnation, seq) {
             return Standing::Ended;
         }
         if let Some(grant) = self.grant_of(seq) {
@@ -312,17 +352,22 @@ impl Ledger {
     #[must_use]
     pub fn grant_of(&self, seq: Seq) -> Option<PassGrant> {
         let pass = self.passes.get(seq)?;
+        let mut remaining = pass.deadline - self.clocks.silence_ms;
+        if self.descent.recovery.as_ref().is_some_and(|told| told.shown.contains(seq)) {
+            // In use: it runs on from the window's end.
+            remaining = remaining.max(self.settings.pass_ttl);
+        }
         Some(PassGrant {
             id: PassId { incarnation: self.incarnation, seq, grant: pass.grant },
-            remaining: pass.deadline - self.clocks.silence_ms,
+            remaining,
             claimed: pass.claimed_at.is_some(),
         })
     }
 
-    /// The live pass with exactly this id.
+    /// The live pass with this id, in whichever of the room's histories it was granted.
     #[must_use]
     pub fn pass(&self, id: PassId) -> Option<&crate::Pass> {
-        if id.incarnation != self.incarnation {
+        if !self.is_ours(id.incarnation, id.seq) {
             return None;
         }
         self.passes.get(id.seq).filter(|pass| pass.grant == id.grant)

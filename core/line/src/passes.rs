@@ -60,6 +60,11 @@ impl Passes {
         self.by_seq.iter().map(|(seq, pass)| (*seq, pass))
     }
 
+    /// Passes of the places from `first` to before `end`, by place.
+    pub(crate) fn within(&self, first: Seq, end: Seq) -> impl Iterator<Item = (Seq, &Pass)> {
+        self.by_seq.range(first..end).map(|(seq, pass)| (*seq, pass))
+    }
+
     pub(crate) fn put(&mut self, seq: Seq, pass: Pass) {
         self.remove(seq);
         self.due_of(&pass).insert((pass.deadline, seq));

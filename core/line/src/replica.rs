@@ -65,7 +65,7 @@ impl Replica {
                 let began = tick.lull_until > self.ledger.clocks().lull_until;
                 return began.then_some(Moved::Lull);
             }
-            Event::Lulled { .. } => return Some(Moved::Lull),
+            Event::Lulled { .. } | Event::Settled(_) => return Some(Moved::Lull),
             _ => return None,
         };
         match change {

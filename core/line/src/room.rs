@@ -6,9 +6,9 @@ use jari_units::{Incarnation, Mark, Timestamp};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::ledger::{Clocks, Control, Ledger};
+use crate::ledger::Ledger;
 use crate::subjects::Subjects;
-use crate::{Event, OutOfOrder, PacerState, Passes, RoomEvent, SeqSet, Settings, Totals};
+use crate::{Descent, Event, OutOfOrder, RoomEvent, Settings};
 
 /// The whole state of a room. Cloning shares the subjects, so a checkpoint can be written elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,36 +48,24 @@ impl Room {
         Done { mark: room.mark(), outcome: room, event: Some(Arc::new(event)) }
     }
 
-    /// The room that a `Created` event began; `None` for any other event.
+    /// The room that an event began from nothing; `None` for any other event.
     #[must_use]
     pub fn from_created(first: &RoomEvent) -> Option<Room> {
-        let Event::Created { now, settings } = &first.event else {
-            return None;
-        };
-        let bucket = settings.burst * crate::ledger::TOKEN;
-        let ledger = Ledger {
-            incarnation: first.incarnation,
-            event_no: first.event_no,
-            next_seq: 1,
-            settings: settings.as_ref().clone(),
-            control: Control::default(),
-            clocks: Clocks { now: *now, was_idle: true, ..Clocks::default() },
-            serving: 0,
-            served: 0,
-            bucket,
-            pacer: PacerState::start(settings),
-            w: SeqSet::default(),
-            cur: SeqSet::default(),
-            prev: SeqSet::default(),
-            passes: Passes::default(),
-            once: SeqSet::default(),
-            marks: std::collections::VecDeque::new(),
-            sweep_cursor: 0,
-            grant_no: 0,
-            live_quota: 0,
-            totals: Totals::default(),
-        };
-        Some(Room { ledger, subjects: Subjects::default() })
+        match &first.event {
+            Event::Created { now, settings } => {
+                let ledger = Ledger::fresh(first.incarnation, *now, settings.as_ref().clone());
+                Some(Room { ledger, subjects: Subjects::default() })
+            }
+            Event::Recovering(recovering) => Room::from_recovering(first, recovering),
+            _ => None,
+        }
+    }
+
+    /// Gives a stored copy its descent back; one without is of a room that never lost anything.
+    #[must_use]
+    pub fn descend(mut self, descent: Descent) -> Room {
+        self.ledger.descent = descent;
+        self
     }
 
     #[must_use]
@@ -133,6 +121,11 @@ impl Room {
                 }
             }
             Event::Changed { change, .. } => self.list(change),
+            Event::Reattached(reattached) => {
+                for (subject, seq) in &reattached.people {
+                    self.subjects.set(*subject, *seq);
+                }
+            }
             Event::Ticked(_) => {
                 let Ledger { w, passes, .. } = &self.ledger;
                 self.subjects.prune(|seq| w.contains(seq) || passes.get(seq).is_some());

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, LostHistory, PassOutcome,
-    RevokeOutcome, RoomEvent, SeenBits, Settings,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, LostHistory,
+    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome,
+    RoomEvent, SeenBits, Settings, Telling,
 };
-use jari_units::{EventNo, GroupId, Mark, Millis, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 use thiserror::Error;
 
 use crate::BoxFuture;
@@ -44,7 +45,8 @@ type Answer<'a, T> = BoxFuture<'a, Result<Reply<T>, StoreError>>;
 ///
 /// Time moves only in [`admit`](LineStore::admit), by the store's own clock; the other operations see the last tick's.
 pub trait LineStore: Send + Sync + std::fmt::Debug {
-    /// Makes a room unless it exists; an existing one is left as it is (`false`).
+    /// Makes a room unless it exists; an existing one is left as it is (`false`). Only for a room that was never made:
+    /// one that the store lost comes back by [`recover`](LineStore::recover).
     fn create(&self, room: &RoomId, settings: Settings) -> Answer<'_, bool>;
 
     /// Forgets a room with all its places and passes; `false` where it did not exist.
@@ -128,6 +130,36 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
         room: &RoomId,
         after: EventNo,
     ) -> BoxFuture<'_, Result<Box<dyn EventFeed>, StoreError>>;
+
+    /// Opens a new incarnation where history was lost: the room is behind what the caller has seen, or it is not in
+    /// the store at all though it was made before (`settings` are what it is then made of), or an operator put older
+    /// files in place. Until the window's end (`RECOVERY_WINDOW`, in ticks) nobody is admitted, nobody new gets a number.
+    /// Outcomes: nothing lost, under way, began. Of callers that race, one begins it and the others join in.
+    ///
+    /// Never call it for a room whose definition is gone: it would make it anew.
+    fn recover(&self, room: &RoomId, settings: Settings, loss: Loss) -> Answer<'_, RecoverOutcome>;
+
+    /// Merges what a node's replica knew into a room that recovers; `mark` is of the recovering incarnation. Commutative
+    /// and idempotent over all tellings of all nodes. At most `RESTORE_NUMBERS_MAX` numbers and `RESTORE_PASSES_MAX` passes.
+    fn restore(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        node: NodeId,
+        telling: Telling,
+    ) -> Answer<'_, RestoreOutcome>;
+
+    /// Attaches places to the people who show receipts of them, at most `JOIN_BATCH_MAX`. The caller has checked each
+    /// signature, a pass cookie's end by its own clock, and that the receipt names this room.
+    fn reattach(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        receipts: Vec<Receipt>,
+    ) -> Answer<'_, Vec<ReattachOutcome>>;
+
+    /// Says that a node serves the room; call it with each flush of presence. Recorded at most once in `ATTEND_EVERY`.
+    fn attend(&self, room: &RoomId, mark: Mark, node: NodeId) -> Answer<'_, ()>;
 
     /// The canonical state, for conformance and inspection.
     fn dump(&self, room: &RoomId) -> Answer<'_, Dump>;

@@ -260,7 +260,7 @@ impl Play {
         let Some(seq) = life.seq.filter(|_| !life.gone && life.inside.is_none()) else { return };
         match self.standing(seq) {
             Standing::Admitted(_) => self.turn_is_seen(person),
-            Standing::InLine { .. } | Standing::Absent { .. } => {
+            Standing::InLine { .. } | Standing::Absent { .. } | Standing::Recovering => {
                 self.heard.insert(seq);
                 self.someone_came_back = true;
             }

@@ -6,5 +6,5 @@ mod mark;
 mod time;
 
 pub use ids::{GroupId, IdError, RoomId, SubjectKey, TenantId};
-pub use mark::{EventNo, Incarnation, Mark, PassId, Seq};
+pub use mark::{EventNo, Incarnation, Mark, NodeId, PassId, Seq};
 pub use time::{Millis, Timestamp};

@@ -38,6 +38,35 @@ pub const NOTICE_MAX_BYTES: usize = 1_000;
 /// Bytes of presence bits in one call: one bit a place, two million places (`max_waiting`'s default) in one flush.
 pub const SEEN_MAX_BYTES: usize = 262_144;
 
+/// A room that lost history waits this long for nodes and visitors to tell what they know: every open page asks within
+/// ten seconds, and a third of it is left for a slow one.
+pub const RECOVERY_WINDOW: Millis = Millis(30_000);
+
+/// Numbers left out above the highest one that anybody has seen: more than are given in the seconds that a lagging copy
+/// of a store can lack and no node heard of.
+pub const SEQ_JUMP: u64 = 10_000;
+
+/// Numbers that one call tells of while a room is restored: 32 KB of bits, eight calls for two million places.
+pub const RESTORE_NUMBERS_MAX: u64 = 262_144;
+
+/// Passes that one call tells of while a room is restored: bounds how long one atomic step blocks a store.
+pub const RESTORE_PASSES_MAX: usize = 1_000;
+
+/// A node that attended a room within this time is waited for before a recovery ends early.
+pub const NODE_FRESH: Millis = Millis::from_secs(60);
+
+/// A node's attendance is recorded at most this often: a lost one still leaves it fresh.
+pub const ATTEND_EVERY: Millis = Millis(20_000);
+
+/// Nodes that a room remembers; those heard of longest ago are forgotten first.
+pub const NODES_MAX: usize = 64;
+
+/// Recoveries that old tokens of a room survive: one more than any incident needs, and a bound on what is stored.
+pub const LINEAGE_MAX: usize = 16;
+
+const _: () = assert!(RESTORE_NUMBERS_MAX.is_multiple_of(8), "parts start at whole bytes");
+const _: () = assert!(NODE_FRESH.0 > 2 * ATTEND_EVERY.0);
+const _: () = assert!(RECOVERY_WINDOW.0 > 2 * TICK_LATE.0, "ticks are heard of within it");
 const _: () = assert!(ADMIT_MAX as usize <= JOIN_BATCH_MAX);
 const _: () = assert!(SWEEP_SLICE.is_multiple_of(8), "slices start at whole presence bytes");
 const _: () = assert!(TICK_LATE.0 > TICK.0);

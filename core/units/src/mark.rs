@@ -12,6 +12,9 @@ pub type EventNo = u64;
 /// One unbroken history of a room: milliseconds at creation, raised above every mark seen.
 pub type Incarnation = u64;
 
+/// A node, by a number drawn anew at each of its starts.
+pub type NodeId = u64;
+
 /// What a caller knows of a room's history. A store that is behind it has lost history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {

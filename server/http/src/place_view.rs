@@ -66,6 +66,8 @@ fn status(standing: Standing) -> (PlaceStatus, Option<u64>) {
         Standing::Absent { returned: true } => (PlaceStatus::Next, None),
         Standing::Absent { returned: false } => (PlaceStatus::Absent, None),
         Standing::Ended => (PlaceStatus::Ended, None),
+        // It may live; its position is not known before everybody has told what they know.
+        Standing::Recovering => (PlaceStatus::Waiting, None),
     }
 }
 
@@ -74,7 +76,7 @@ fn directed(live: &Live, standing: Standing, jitter: u32) -> Millis {
     let ahead = match standing {
         Standing::InLine { position } => position - 1,
         // Their turn comes with a tick or two.
-        Standing::Absent { .. } => 0,
+        Standing::Absent { .. } | Standing::Recovering => 0,
         // Nothing will change but by their own hand, or by the end of the pass.
         Standing::Admitted(_) | Standing::Ended => u64::MAX,
     };

@@ -74,7 +74,8 @@ fn tell_joined(
         seq,
         subject: joiner.subject,
         issued_at: now,
-        as_of: now,
+        // By the store's clock only: after a loss, tokens are compared by it, and this node's may be minutes off.
+        as_of: runtime.read(|live| live.ledger().clocks().now),
     };
     let mut told = tell(state, room, runtime, place, Some(grant), true)?;
     told.created = created;
@@ -170,6 +171,10 @@ fn tell(
         (seen, grant.map(|grant| place_view::acknowledged_end(live, grant.remaining, now)))
     });
     let grant = grant_of(seen.standing, joined);
+    if seen.standing == Standing::Recovering && grant.is_none() {
+        // No view and no newer token: what it would confirm is not known.
+        return Err(Refusal::new(Code::Recovering));
+    }
     if joined.is_none() {
         hear(runtime, &seen, place.seq)?;
     }
@@ -216,7 +221,7 @@ fn hear(runtime: &RoomRuntime, seen: &Seen, seq: Seq) -> Result<(), Refusal> {
     match seen.standing {
         Standing::InLine { .. } => runtime.note_seen(seq, false),
         Standing::Absent { returned } => runtime.note_seen(seq, !returned),
-        Standing::Admitted(_) | Standing::Ended => {}
+        Standing::Admitted(_) | Standing::Ended | Standing::Recovering => {}
     }
     Ok(())
 }

@@ -86,6 +86,7 @@ impl Refusal {
     pub fn of_join(outcome: &JoinOutcome) -> Option<Self> {
         let refusal = match outcome {
             JoinOutcome::Blocked => Refusal::new(Code::Blocked),
+            JoinOutcome::Recovering => Refusal::new(Code::Recovering),
             JoinOutcome::SoldOut => Refusal::new(Code::RoomSoldOut),
             JoinOutcome::NotOpen { opens_at } => {
                 Refusal::new(Code::NotOpen).with("opens_at", Utc(*opens_at).to_string())

@@ -140,7 +140,8 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// One step of a room's life.
+pub fn step() -> impl Strategy<Value = Step> {
     let some = || prop::collection::vec(0..PEOPLE, 1..8);
     let picks = || prop::collection::vec(any::<u8>(), 1..5);
     let weighted: Vec<(u32, BoxedStrategy<Step>)> = vec![

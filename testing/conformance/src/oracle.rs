@@ -23,7 +23,7 @@ pub struct Covered {
     pub restarts: usize,
 }
 
-type Checked = Result<(), TestCaseError>;
+pub(crate) type Checked = Result<(), TestCaseError>;
 
 /// Runs one future to its end: the store's tests bring their own runtime.
 pub type BlockOn<'a> = &'a dyn Fn(Pin<Box<dyn Future<Output = Checked> + '_>>) -> Checked;
@@ -70,26 +70,26 @@ pub fn check_histories(
 }
 
 /// A store and the core that it must equal.
-struct Pair<'a> {
-    harness: &'a mut dyn Harness,
-    id: RoomId,
-    room: Room,
-    clock: StoreClock,
-    wall: Timestamp,
-    known: Known,
-    feed: Box<dyn EventFeed>,
+pub(crate) struct Pair<'a, H: Harness + ?Sized> {
+    pub(crate) harness: &'a mut H,
+    pub(crate) id: RoomId,
+    pub(crate) room: Room,
+    pub(crate) clock: StoreClock,
+    pub(crate) wall: Timestamp,
+    pub(crate) known: Known,
+    pub(crate) feed: Box<dyn EventFeed>,
 }
 
-fn differ(what: &str, store: &impl Debug, core: &impl Debug) -> TestCaseError {
+pub(crate) fn differ(what: &str, store: &impl Debug, core: &impl Debug) -> TestCaseError {
     TestCaseError::fail(format!("{what}\n store: {store:?}\n core:  {core:?}"))
 }
 
-fn failed(error: &StoreError) -> TestCaseError {
+pub(crate) fn failed(error: &StoreError) -> TestCaseError {
     TestCaseError::fail(format!("the store failed: {error}"))
 }
 
-impl<'a> Pair<'a> {
-    async fn new(harness: &'a mut dyn Harness, settings: Settings) -> Result<Self, TestCaseError> {
+impl<'a, H: Harness + ?Sized> Pair<'a, H> {
+    pub(crate) async fn new(harness: &'a mut H, settings: Settings) -> Result<Self, TestCaseError> {
         let id: RoomId = "oracle".parse().expect("an id");
         harness.clock().set(START);
         let store = harness.store();
@@ -103,11 +103,11 @@ impl<'a> Pair<'a> {
         Ok(Pair { harness, id, room, clock, wall: START, known: Known::default(), feed })
     }
 
-    fn store(&self) -> Arc<dyn LineStore> {
+    pub(crate) fn store(&self) -> Arc<dyn LineStore> {
         self.harness.store()
     }
 
-    async fn play(&mut self, step: &Step) -> Checked {
+    pub(crate) async fn play(&mut self, step: &Step) -> Checked {
         let (store, id, mark) = (self.store(), self.id.clone(), self.room.mark());
         let event = match step {
             Step::Join(who) => {
@@ -214,7 +214,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Equal state, and the event that the store published is the core's.
-    async fn compare(&mut self, event: Option<Arc<RoomEvent>>) -> Checked {
+    pub(crate) async fn compare(&mut self, event: Option<Arc<RoomEvent>>) -> Checked {
         let theirs = self.store().dump(&self.id).await.map_err(|error| failed(&error))?;
         let ours = self.room.dump();
         if theirs.outcome != ours {
@@ -243,7 +243,7 @@ fn pass_of(outcome: &JoinOutcome) -> Option<&PassGrant> {
     }
 }
 
-fn same<T: Debug + PartialEq>(
+pub(crate) fn same<T: Debug + PartialEq>(
     what: &str,
     store: Result<Reply<T>, StoreError>,
     core: Result<Done<T>, LostHistory>,

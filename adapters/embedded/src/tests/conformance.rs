@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jari_conformance::{Harness, SetClock, clauses, oracle};
+use jari_conformance::{Harness, Losing, SetClock, clauses, oracle, recovery, recovery_history};
 use jari_ports::{BoxFuture, LineStore};
 use tempfile::TempDir;
 
@@ -13,12 +13,49 @@ struct Restarting {
     bench: Bench,
     crash: bool,
     store: Option<Arc<EmbeddedStore>>,
+    /// The files as `keep` found them.
+    kept: Option<TempDir>,
 }
 
 impl Restarting {
     fn start(bench: Bench, crash: bool) -> Box<dyn Harness> {
         let store = Some(Arc::new(bench.open()));
-        Box::new(Restarting { bench, crash, store })
+        Box::new(Restarting { bench, crash, store, kept: None })
+    }
+
+    fn losing(bench: Bench) -> Box<dyn Losing> {
+        let store = Some(Arc::new(bench.open()));
+        Box::new(Restarting { bench, crash: false, store, kept: None })
+    }
+
+    /// Starts again on other files.
+    fn begin_on(&mut self, dir: TempDir) {
+        self.store = None;
+        self.bench.dir = dir;
+        self.store = Some(Arc::new(self.bench.open()));
+    }
+}
+
+fn image_of(dir: &TempDir) -> TempDir {
+    let image = TempDir::new().expect("a temporary folder");
+    crash_image(dir.path(), image.path());
+    image
+}
+
+impl Losing for Restarting {
+    fn keep(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async { self.kept = Some(image_of(&self.bench.dir)) })
+    }
+
+    fn fall_back(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let kept = image_of(self.kept.as_ref().expect("something was kept"));
+            self.begin_on(kept);
+        })
+    }
+
+    fn wipe(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async { self.begin_on(TempDir::new().expect("a temporary folder")) })
     }
 }
 
@@ -34,8 +71,7 @@ impl Harness for Restarting {
     fn restart(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.crash {
-                let image = TempDir::new().expect("a temporary folder");
-                crash_image(self.bench.dir.path(), image.path());
+                let image = image_of(&self.bench.dir);
                 self.store = None;
                 self.bench.dir = image;
             } else if let Some(store) = self.store.take() {
@@ -86,4 +122,24 @@ fn histories_with_crashes_equal_the_core() {
         &|history| runtime.block_on(history),
     );
     assert!(covered.restarts > 20 && covered.admitted > 500, "{covered:?}");
+}
+
+#[test]
+fn every_clause_of_losing_history_holds() {
+    runtime().block_on(recovery::check_all(&|| Restarting::losing(Bench::checkpointing(4))));
+}
+
+/// A5: losses, tellings and receipts among all the rest, with checkpoints all the time.
+#[test]
+fn histories_with_losses_equal_the_core() {
+    let runtime = runtime();
+    let covered = recovery_history::check_histories(
+        "embedded, checkpoints",
+        (40, 200),
+        seed(),
+        &|| Restarting::losing(Bench::checkpointing(5)),
+        &|history| runtime.block_on(history),
+    );
+    assert!(covered.recoveries > 80 && covered.settled > 40, "{covered:?}");
+    assert!(covered.told > 50 && covered.shown > 100, "{covered:?}");
 }

@@ -4,8 +4,8 @@
 //! then note the new bytes.
 
 use jari_line::{
-    Calls, Change, ClosedNext, EndReason, Event, PacerState, Room, RoomEvent, SeqSet, Settings,
-    Tick,
+    Calls, Change, ClosedNext, EndReason, Event, Loss, PacerState, Pass, Reattached, Recovering,
+    Restored, Room, RoomEvent, SeqSet, Settings, Settled, Tick,
 };
 use jari_units::{Mark, Millis, SubjectKey, Timestamp};
 
@@ -37,6 +37,53 @@ fn tick() -> Tick {
     }
 }
 
+fn recovering() -> Recovering {
+    Recovering {
+        now: Timestamp(1_700_000_000_000),
+        until: Timestamp(1_700_000_030_000),
+        after: Some((7, 12)),
+        settings: Some(Box::new(Settings::default())),
+        origin: Some(6),
+        top: 20,
+        next_seq: 10_020,
+        awaited: Some(vec![300]),
+    }
+}
+
+fn restored() -> Restored {
+    let mut room = Room::create(Settings::default(), Timestamp(1_000_000), 0).outcome;
+    room.join(Mark::NONE, &[SubjectKey([7; 16])]).expect("no mark");
+    let telling = room.ledger().tellings(room.mark()).next().expect("one part");
+    let (deadline, granted_at) = (Millis(9), Millis(2));
+    let pass = Pass { grant: 2, deadline, granted_at, claimed_at: None, paying_since: None };
+    Restored {
+        known: seqs(),
+        ended: seqs(),
+        waiting: seqs(),
+        once: seqs(),
+        passes: vec![(4, pass)],
+        head: Some(Box::new(telling.head)),
+        top: 20,
+        next_seq: 10_020,
+        done: Some(300),
+    }
+}
+
+fn reattached() -> Reattached {
+    Reattached {
+        people: vec![(SubjectKey([7; 16]), 3)],
+        waiting: seqs(),
+        first_passes: seqs(),
+        second_passes: seqs(),
+        ended: seqs(),
+        receipts: vec![(3, Timestamp(1_700_000_000_000))],
+        shown: seqs(),
+        oldest: Some(7),
+        top: 20,
+        next_seq: 10_020,
+    }
+}
+
 fn events() -> Vec<(&'static str, Event)> {
     let (now, deadline) = (Timestamp(1_700_000_000_000), Millis(120_000));
     let key = SubjectKey([7; 16]);
@@ -47,6 +94,7 @@ fn events() -> Vec<(&'static str, Event)> {
         granted: SeqSet::default(),
         deadline,
     };
+    let settled = Settled { tick: tick(), ended: seqs(), used: seqs() };
     vec![
         ("created", Event::Created { now, settings: Box::new(Settings::default()) }),
         ("joined", Event::Joined { first: 3, people: vec![key], granted: seqs(), deadline }),
@@ -60,6 +108,11 @@ fn events() -> Vec<(&'static str, Event)> {
         ("blocked", change(Change::Block(key))),
         ("sold out", change(Change::SoldOut(true))),
         ("lulled", Event::Lulled { until: now, guard_until: deadline }),
+        ("recovering", Event::Recovering(Box::new(recovering()))),
+        ("restored", Event::Restored(Box::new(restored()))),
+        ("reattached", Event::Reattached(Box::new(reattached()))),
+        ("settled", Event::Settled(Box::new(settled))),
+        ("attended", Event::Attended { node: 300, at: now }),
     ]
 }
 
@@ -81,7 +134,13 @@ const STORED: &[(&str, &str)] = &[
     ("blocked", "65 bytes, crc 38282593"),
     ("sold out", "50 bytes, crc ca04a99e"),
     ("lulled", "12 bytes, crc 96d79463"),
+    ("recovering", "62 bytes, crc 8f9a849e"),
+    ("restored", "185 bytes, crc 7b2508df"),
+    ("reattached", "199 bytes, crc 7baa2f02"),
+    ("settled", "181 bytes, crc f6fe6b84"),
+    ("attended", "11 bytes, crc 0c6dc858"),
     ("room", "6369 bytes, crc e43f579e"),
+    ("room and descent", "6450 bytes, crc a755bd4d"),
 ];
 
 #[test]
@@ -97,6 +156,9 @@ fn stored_bytes_do_not_change_within_a_format() {
     room.join(Mark::NONE, &people).expect("no mark");
     room.admit(Mark::NONE, Timestamp(1_001_000), None).expect("no mark");
     now.push(("room".into(), digest(&room)));
+    _ = room.recover(&Loss::Declared, Settings::default(), Timestamp(1_002_000));
+    room.attend(Mark::NONE, 300).expect("no mark");
+    now.push(("room and descent".into(), digest(&(&room, room.ledger().descent()))));
     let stored: Vec<(String, String)> =
         STORED.iter().map(|(name, digest)| ((*name).into(), (*digest).into())).collect();
     assert_eq!(now, stored);
@@ -107,5 +169,14 @@ fn what_was_stored_is_read_back() {
     for (name, event) in events() {
         let bytes = postcard::to_stdvec(&event).expect("stored types are encodable");
         assert_eq!(postcard::from_bytes::<Event>(&bytes), Ok(event), "{name}");
+    }
+}
+
+/// An older Jari goes on opening what it can read, and names the version of what it cannot.
+#[test]
+fn rows_have_the_oldest_format_that_holds_them() {
+    for (name, event) in events() {
+        let newer = ["recovering", "restored", "reattached", "settled", "attended"].contains(&name);
+        assert_eq!(crate::journal::event_format(&event), if newer { 2 } else { 1 }, "{name}");
     }
 }

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, PassOutcome, RevokeOutcome,
-    SeenBits, Settings,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, PassOutcome,
+    ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits, Settings,
+    Telling,
 };
 use jari_ports::{BoxFuture, EventFeed, LineStore, Reply, StoreError};
-use jari_units::{EventNo, GroupId, Mark, Millis, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 
 #[derive(Debug)]
 pub(crate) struct Breakable<S> {
@@ -56,6 +57,10 @@ breakable! {
     set_group(group: &GroupId, settings: GroupSettings, rooms: Vec<RoomId>) -> ();
     read(room: &RoomId) -> Reply<Ledger>;
     subscribe(room: &RoomId, after: EventNo) -> Box<dyn EventFeed>;
+    recover(room: &RoomId, settings: Settings, loss: Loss) -> Reply<RecoverOutcome>;
+    restore(room: &RoomId, mark: Mark, node: NodeId, telling: Telling) -> Reply<RestoreOutcome>;
+    reattach(room: &RoomId, mark: Mark, receipts: Vec<Receipt>) -> Reply<Vec<ReattachOutcome>>;
+    attend(room: &RoomId, mark: Mark, node: NodeId) -> Reply<()>;
     dump(room: &RoomId) -> Reply<Dump>;
     rooms() -> Vec<RoomId>;
 }
