@@ -1,5 +1,6 @@
 //! What can go wrong with the database, told so that an operator knows which one and what to do.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use jari_ports::ControlError;
@@ -48,11 +49,11 @@ pub(crate) fn unavailable(place: &str, error: &sqlx::Error) -> ControlError {
 }
 
 impl OpenError {
-    pub(crate) fn database(place: impl ToString, error: &sqlx::Error) -> OpenError {
+    pub(crate) fn database(place: &dyn Display, error: &sqlx::Error) -> OpenError {
         OpenError::Database { place: place.to_string(), cause: error.into() }
     }
 
-    pub(crate) fn migration(place: impl ToString, error: &MigrateError, known: i64) -> OpenError {
+    pub(crate) fn migration(place: &dyn Display, error: &MigrateError, known: i64) -> OpenError {
         let place = place.to_string();
         match error {
             MigrateError::VersionMissing(found) => OpenError::Newer { place, found: *found, known },

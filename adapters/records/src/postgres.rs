@@ -85,11 +85,11 @@ async fn reach(address: &ServerAddress, wait: Duration) -> Result<AnyConnection,
 }
 
 async fn prepare(conn: &mut AnyConnection, place: &str) -> Result<(), OpenError> {
-    let told = |error: sqlx::Error| OpenError::database(place, &error);
+    let told = |error: sqlx::Error| OpenError::database(&place, &error);
     sqlx::raw_sql(BEFORE_MIGRATION).execute(&mut *conn).await.map_err(told)?;
     refuse_foreign(conn, place).await?;
     let migrated = schema::migrate(conn, Dialect::Postgres, schema::NEWEST).await;
-    migrated.map_err(|error| OpenError::migration(place, &error, schema::NEWEST))
+    migrated.map_err(|error| OpenError::migration(&place, &error, schema::NEWEST))
 }
 
 /// Refuses a database that another program uses, or that cannot hold Korean.
@@ -98,7 +98,7 @@ async fn refuse_foreign(conn: &mut AnyConnection, place: &str) -> Result<(), Ope
                  COALESCE(SUM(CASE WHEN table_name = '_sqlx_migrations' THEN 1 ELSE 0 END), 0) AS ours, \
                  current_setting('server_encoding') AS encoding \
                  FROM information_schema.tables WHERE table_schema = current_schema()";
-    let told = |error: sqlx::Error| OpenError::database(place, &error);
+    let told = |error: sqlx::Error| OpenError::database(&place, &error);
     let row = sqlx::query(found).fetch_one(conn).await.map_err(told)?;
     let (tables, ours): (i64, i64) =
         (row.try_get("tables").map_err(told)?, row.try_get("ours").map_err(told)?);

@@ -48,10 +48,10 @@ impl Records {
         let mut first = connect(path, connecting).await?;
         refuse_foreign(&mut first, path).await?;
         let migrated = schema::migrate(&mut first, Dialect::Sqlite, schema::NEWEST).await;
-        migrated.map_err(|error| OpenError::migration(path.display(), &error, schema::NEWEST))?;
+        migrated.map_err(|error| OpenError::migration(&path.display(), &error, schema::NEWEST))?;
         check_pages(&mut first, path).await?;
         let pool = pool(path, connecting);
-        first.close().await.map_err(|error| OpenError::database(path.display(), &error))?;
+        first.close().await.map_err(|error| OpenError::database(&path.display(), &error))?;
         Ok(Records { pool, place: path.display().to_string() })
     }
 }
@@ -103,7 +103,7 @@ pub(crate) async fn connect(
     path: &Path,
     connecting: Connecting,
 ) -> Result<AnyConnection, OpenError> {
-    let told = |error: sqlx::Error| OpenError::database(path.display(), &error);
+    let told = |error: sqlx::Error| OpenError::database(&path.display(), &error);
     let mut conn = options(path).connect().await.map_err(told)?;
     prepare(&mut conn, connecting).await.map_err(told)?;
     Ok(conn)
@@ -144,7 +144,7 @@ async fn refuse_foreign(conn: &mut AnyConnection, path: &Path) -> Result<(), Ope
     let count = "SELECT COUNT(*) AS tables, \
                  COALESCE(SUM(CASE WHEN name = '_sqlx_migrations' THEN 1 ELSE 0 END), 0) AS ours \
                  FROM sqlite_master WHERE type = 'table'";
-    let told = |error: sqlx::Error| OpenError::database(path.display(), &error);
+    let told = |error: sqlx::Error| OpenError::database(&path.display(), &error);
     let row = sqlx::query(count).fetch_one(conn).await.map_err(told)?;
     let tables: i64 = row.try_get("tables").map_err(told)?;
     let ours: i64 = row.try_get("ours").map_err(told)?;
@@ -155,7 +155,7 @@ async fn refuse_foreign(conn: &mut AnyConnection, path: &Path) -> Result<(), Ope
 }
 
 async fn check_pages(conn: &mut AnyConnection, path: &Path) -> Result<(), OpenError> {
-    let told = |error: sqlx::Error| OpenError::database(path.display(), &error);
+    let told = |error: sqlx::Error| OpenError::database(&path.display(), &error);
     for check in CHECKS {
         let row = sqlx::query(check).fetch_one(&mut *conn).await.map_err(told)?;
         let found: String = row.try_get(0).map_err(told)?;

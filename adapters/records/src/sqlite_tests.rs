@@ -133,6 +133,21 @@ async fn audit_entries_are_neither_changed_nor_deleted() {
     assert_eq!(records.audit(None, None, 10).await.unwrap().entries[0].actor, "system");
 }
 
+/// No change without its entry: where the trail takes none, nothing changes.
+#[tokio::test]
+async fn issue_4_a_change_whose_entry_cannot_be_written_does_not_happen() {
+    let (_folder, file) = folder();
+    let records = open(&file).await.unwrap();
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END";
+    run(&records, refuse).await.unwrap();
+    records.put_room(room("shop"), entry()).await.unwrap_err();
+    assert_eq!((records.rooms().await, records.revision().await), (Ok(vec![]), Ok(0)));
+    run(&records, "DROP TRIGGER refuse").await.unwrap();
+    assert_eq!(records.put_room(room("shop"), entry()).await, Ok(1));
+    assert_eq!(records.append_audit(entry()).await, Ok(2), "the refused one used no number");
+}
+
 /// Nothing is acknowledged that is not written, and writing goes on once there is space again.
 #[tokio::test]
 async fn a_full_disk_refuses_writes_until_there_is_space() {

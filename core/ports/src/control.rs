@@ -110,7 +110,7 @@ pub enum SigningKeyState {
 }
 
 /// One thing that an operator or tenant did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Given by the store: 1, 2, 3, ... What a write brings along is not looked at.
     pub no: u64,
