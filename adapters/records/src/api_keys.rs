@@ -1,9 +1,10 @@
 //! Queries on API keys. Only hashes of them are here.
 
-use jari_ports::{ApiKey, ApiKeyScope, ControlError, NewApiKey};
+use jari_ports::{ApiKey, ApiKeyScope, AuditEntry, ControlError, NewApiKey};
 use jari_units::Timestamp;
-use sqlx::Row;
-use sqlx::any::AnyRow;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{AnyConnection, Row};
 
 use crate::Records;
 use crate::column::{bytes32, hex, named, signed, time, time_or_none};
@@ -25,6 +26,9 @@ const NOTE_USE: &str = "UPDATE api_keys SET last_used_at = $2 \
 const NEXT_NO: &str =
     "UPDATE counters SET value = value + 1 WHERE name = 'api_key' RETURNING value";
 
+/// What the first key of an installation is numbered.
+const FIRST_NO: i64 = 1;
+
 impl Records {
     pub(crate) async fn read_api_keys(&self) -> Result<Vec<ApiKey>, ControlError> {
         let rows = sqlx::query(ALL).fetch_all(&self.pool).await;
@@ -36,55 +40,68 @@ impl Records {
         &self,
         key: NewApiKey,
         at: Timestamp,
+        entry: AuditEntry,
     ) -> Result<(), ControlError> {
+        let mut write = self.begin_write().await?;
         let name = format!("API key {}", key.id);
-        match self.insert_api_key(key, at).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(ControlError::Conflict(name)),
-            Err(error) => Err(unavailable(&self.place, &error)),
+        let added = match next_no(write.conn()).await {
+            Ok(no) => add(key, no, at).execute(write.conn()).await,
+            Err(error) => Err(error),
+        };
+        match added {
+            Ok(done) if done.rows_affected() == 0 => {
+                Err(write.refuse(ControlError::Conflict(name)).await)
+            }
+            Ok(_) => write.commit(entry).await,
+            Err(error) => Err(write.failed(&error)),
         }
     }
 
-    /// `false`, and nothing written, where the id exists.
-    async fn insert_api_key(&self, key: NewApiKey, at: Timestamp) -> Result<bool, sqlx::Error> {
-        let mut tx = self.pool.begin().await?;
-        let no: i64 = sqlx::query(NEXT_NO).fetch_one(&mut *tx).await?.try_get(0)?;
-        let add = sqlx::query(ADD)
-            .bind(key.id)
-            .bind(no)
-            .bind(key.tenant.as_str().to_owned())
-            .bind(scope_word(key.scope))
-            .bind(key.name)
-            .bind(hex(&key.hash))
-            .bind(signed(at.0));
-        if add.execute(&mut *tx).await?.rows_affected() == 0 {
-            tx.rollback().await?;
-            return Ok(false);
+    /// The first number tells: who is given another comes later, whenever both asked.
+    pub(crate) async fn write_first_api_key(
+        &self,
+        key: NewApiKey,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Result<bool, ControlError> {
+        let mut write = self.begin_write().await?;
+        let no = match next_no(write.conn()).await {
+            Ok(no) => no,
+            Err(error) => return Err(write.failed(&error)),
+        };
+        if no != FIRST_NO {
+            return write.take_back().await.map(|()| false);
         }
-        tx.commit().await?;
-        Ok(true)
+        match add(key, no, at).execute(write.conn()).await {
+            Ok(_) => write.commit(entry).await.map(|()| true),
+            Err(error) => Err(write.failed(&error)),
+        }
     }
 
     pub(crate) async fn write_revocation(
         &self,
         id: &str,
         at: Timestamp,
+        entry: AuditEntry,
     ) -> Result<(), ControlError> {
-        let done = sqlx::query(REVOKE).bind(id.to_owned()).bind(signed(at.0));
-        match done.execute(&self.pool).await {
+        let mut write = self.begin_write().await?;
+        let revoke = sqlx::query(REVOKE).bind(id.to_owned()).bind(signed(at.0));
+        match revoke.execute(write.conn()).await {
             Ok(done) if done.rows_affected() == 0 => {
-                Err(ControlError::NotFound(format!("API key {id}")))
+                Err(write.refuse(ControlError::NotFound(format!("API key {id}"))).await)
             }
-            Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(&self.place, &error)),
+            Ok(_) => write.commit(entry).await,
+            Err(error) => Err(write.failed(&error)),
         }
     }
 
-    /// Unknown keys are passed over: one may have been deleted with its tenant meanwhile.
+    /// Unknown keys are passed over: one may have been deleted with its tenant meanwhile. In order of id, so that two
+    /// nodes that note the same keys never wait for each other in a circle.
     pub(crate) async fn write_api_key_uses(
         &self,
-        uses: Vec<(String, Timestamp)>,
+        mut uses: Vec<(String, Timestamp)>,
     ) -> Result<(), ControlError> {
+        uses.sort_unstable();
         let written = async {
             let mut tx = self.pool.begin().await?;
             for (id, at) in uses {
@@ -95,6 +112,21 @@ impl Records {
         };
         written.await.map_err(|error| unavailable(&self.place, &error))
     }
+}
+
+async fn next_no(conn: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query(NEXT_NO).fetch_one(conn).await?.try_get(0)
+}
+
+fn add(key: NewApiKey, no: i64, at: Timestamp) -> Query<'static, sqlx::Any, AnyArguments> {
+    sqlx::query(ADD)
+        .bind(key.id)
+        .bind(no)
+        .bind(key.tenant.as_str().to_owned())
+        .bind(scope_word(key.scope))
+        .bind(key.name)
+        .bind(hex(&key.hash))
+        .bind(signed(at.0))
 }
 
 fn api_key(row: &AnyRow) -> Result<ApiKey, sqlx::Error> {

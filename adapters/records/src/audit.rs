@@ -1,8 +1,8 @@
 //! The audit trail: appended and read, never changed. Triggers refuse the rest.
 
 use jari_ports::{AuditEntry, AuditPage, ControlError};
-use sqlx::Row;
 use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
 
 use crate::Records;
 use crate::column::{number, signed, time};
@@ -23,27 +23,15 @@ const PAGE_OF_TARGET: &str = "SELECT no, at, actor, action, target, was, is_now 
                               WHERE no < $1 AND target = $3 ORDER BY no DESC LIMIT $2";
 
 impl Records {
+    /// An entry by itself. It changes nothing that a node keeps, so the revision stays.
     pub(crate) async fn write_audit(&self, entry: AuditEntry) -> Result<u64, ControlError> {
-        let written = self.insert_audit(entry).await;
-        written.map_err(|error| unavailable(&self.place, &error))
-    }
-
-    /// The number and the entry are one transaction: numbers have no gaps, whatever fails.
-    async fn insert_audit(&self, entry: AuditEntry) -> Result<u64, sqlx::Error> {
-        let mut tx = self.pool.begin().await?;
-        let row = sqlx::query(NEXT_NO).fetch_one(&mut *tx).await?;
-        let no = number(&row, "value")?;
-        let append = sqlx::query(APPEND)
-            .bind(signed(no))
-            .bind(signed(entry.at.0))
-            .bind(entry.actor)
-            .bind(entry.action)
-            .bind(entry.target)
-            .bind(entry.before)
-            .bind(entry.after);
-        append.execute(&mut *tx).await?;
-        tx.commit().await?;
-        Ok(no)
+        let written = async {
+            let mut tx = self.pool.begin().await?;
+            let no = append(&mut tx, entry).await?;
+            tx.commit().await?;
+            Ok(no)
+        };
+        written.await.map_err(|error| unavailable(&self.place, &error))
     }
 
     pub(crate) async fn read_audit(
@@ -69,6 +57,26 @@ impl Records {
         let next_before_no = entries.last().filter(|_| more).map(|entry| entry.no);
         Ok(AuditPage { entries, next_before_no })
     }
+}
+
+/// Appends within the caller's transaction: numbers have no gaps, whatever fails. Last in it, since all writers stand in
+/// this one row until the transaction ends.
+pub(crate) async fn append(
+    conn: &mut AnyConnection,
+    entry: AuditEntry,
+) -> Result<u64, sqlx::Error> {
+    let row = sqlx::query(NEXT_NO).fetch_one(&mut *conn).await?;
+    let no = number(&row, "value")?;
+    let append = sqlx::query(APPEND)
+        .bind(signed(no))
+        .bind(signed(entry.at.0))
+        .bind(entry.actor)
+        .bind(entry.action)
+        .bind(entry.target)
+        .bind(entry.before)
+        .bind(entry.after);
+    append.execute(conn).await?;
+    Ok(no)
 }
 
 fn entry(row: &AnyRow) -> Result<AuditEntry, sqlx::Error> {

@@ -6,7 +6,7 @@ use sqlx::Connection;
 
 use crate::Records;
 use crate::failure::OpenError;
-use crate::open::{Connecting, connect, create_private};
+use crate::sqlite::{Connecting, connect, create_private};
 
 impl Records {
     /// Copies the database at `path` to the new file `to`: everything that was committed before, nothing half. Another
@@ -33,8 +33,8 @@ async fn copy(path: &Path, to: &Path) -> Result<(), OpenError> {
     // SQLite writes into a file that exists as long as it is empty.
     let vacuum = sqlx::query("VACUUM INTO $1").bind(to.display().to_string());
     let done = vacuum.execute(&mut conn).await;
-    done.map_err(|error| OpenError::database(to, &error))?;
-    conn.close().await.map_err(|error| OpenError::database(path, &error))?;
+    done.map_err(|error| OpenError::database(&to.display(), &error))?;
+    conn.close().await.map_err(|error| OpenError::database(&path.display(), &error))?;
     // SQLite does not sync what VACUUM INTO writes.
     let file = std::fs::File::open(to).map_err(|error| OpenError::file(to, error))?;
     file.sync_all().map_err(|error| OpenError::file(to, error))

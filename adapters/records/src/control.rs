@@ -1,4 +1,4 @@
-//! The port, each method handed to its query.
+//! The port, each method handed to its query and held to a call's time.
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
@@ -11,59 +11,72 @@ use crate::Records;
 type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 
 impl Control for Records {
+    fn revision(&self) -> Answer<'_, u64> {
+        Box::pin(self.within(self.read_revision()))
+    }
+
     fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>> {
-        Box::pin(self.read_rooms())
+        Box::pin(self.within(self.read_rooms()))
     }
 
-    fn put_room(&self, definition: RoomDefinition) -> Answer<'_, u64> {
-        Box::pin(self.write_room(definition))
+    fn put_room(&self, definition: RoomDefinition, entry: AuditEntry) -> Answer<'_, u64> {
+        Box::pin(self.within(self.write_room(definition, entry)))
     }
 
-    fn delete_room(&self, id: &RoomId) -> Answer<'_, ()> {
+    fn delete_room(&self, id: &RoomId, entry: AuditEntry) -> Answer<'_, ()> {
         let id = id.clone();
-        Box::pin(async move { self.remove_room(&id).await })
+        Box::pin(async move { self.within(self.remove_room(&id, entry)).await })
     }
 
     fn groups(&self) -> Answer<'_, Vec<LimitGroup>> {
-        Box::pin(self.read_groups())
+        Box::pin(self.within(self.read_groups()))
     }
 
-    fn put_group(&self, group: LimitGroup) -> Answer<'_, u64> {
-        Box::pin(self.write_group(group))
+    fn put_group(&self, group: LimitGroup, entry: AuditEntry) -> Answer<'_, u64> {
+        Box::pin(self.within(self.write_group(group, entry)))
     }
 
-    fn delete_group(&self, id: &GroupId) -> Answer<'_, ()> {
+    fn delete_group(&self, id: &GroupId, entry: AuditEntry) -> Answer<'_, ()> {
         let id = id.clone();
-        Box::pin(async move { self.remove_group(&id).await })
+        Box::pin(async move { self.within(self.remove_group(&id, entry)).await })
     }
 
     fn api_keys(&self) -> Answer<'_, Vec<ApiKey>> {
-        Box::pin(self.read_api_keys())
+        Box::pin(self.within(self.read_api_keys()))
     }
 
-    fn add_api_key(&self, key: NewApiKey, at: Timestamp) -> Answer<'_, ()> {
-        Box::pin(self.write_api_key(key, at))
+    fn add_api_key(&self, key: NewApiKey, at: Timestamp, entry: AuditEntry) -> Answer<'_, ()> {
+        Box::pin(self.within(self.write_api_key(key, at, entry)))
     }
 
-    fn revoke_api_key(&self, id: &str, at: Timestamp) -> Answer<'_, ()> {
+    fn add_first_api_key(
+        &self,
+        key: NewApiKey,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, bool> {
+        Box::pin(self.within(self.write_first_api_key(key, at, entry)))
+    }
+
+    fn revoke_api_key(&self, id: &str, at: Timestamp, entry: AuditEntry) -> Answer<'_, ()> {
         let id = id.to_owned();
-        Box::pin(async move { self.write_revocation(&id, at).await })
+        Box::pin(async move { self.within(self.write_revocation(&id, at, entry)).await })
     }
 
     fn note_api_key_use(&self, uses: Vec<(String, Timestamp)>) -> Answer<'_, ()> {
-        Box::pin(self.write_api_key_uses(uses))
+        Box::pin(self.within(self.write_api_key_uses(uses)))
     }
 
     fn signing_keys(&self) -> Answer<'_, Vec<SigningKey>> {
-        Box::pin(self.read_signing_keys())
+        Box::pin(self.within(self.read_signing_keys()))
     }
 
-    fn add_signing_key(&self, key: SigningKey) -> Answer<'_, ()> {
-        Box::pin(self.write_signing_key(key))
+    fn add_signing_key(&self, key: SigningKey, entry: AuditEntry) -> Answer<'_, ()> {
+        Box::pin(self.within(self.write_signing_key(key, entry)))
     }
 
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64> {
-        Box::pin(self.write_audit(entry))
+        Box::pin(self.within(self.write_audit(entry)))
     }
 
     fn audit(
@@ -72,6 +85,6 @@ impl Control for Records {
         before_no: Option<u64>,
         limit: u32,
     ) -> Answer<'_, AuditPage> {
-        Box::pin(self.read_audit(target, before_no, limit))
+        Box::pin(self.within(self.read_audit(target, before_no, limit)))
     }
 }

@@ -1,22 +1,29 @@
 //! Control data in a relational database: rooms, limit groups, API keys, signing keys and the audit trail.
 //!
-//! Every query is written once, in SQL that SQLite and PostgreSQL both read; only migrations have words of one database.
+//! Every query is written once, in SQL that SQLite and PostgreSQL both read; only migrations and what stands around a
+//! connection (`sqlite.rs`, `postgres.rs`) have words of one database.
 //! Knows nothing of lines: hot state is the line store's.
 
 mod api_keys;
 mod audit;
 mod backup;
+mod cause;
 mod column;
 mod control;
 mod failure;
 mod groups;
 mod open;
+mod postgres;
 mod rooms;
 mod schema;
+mod server_address;
 mod signing_keys;
+mod sqlite;
 #[cfg(test)]
 mod sqlite_tests;
 mod stored_settings;
+mod write;
 
-pub use failure::{Cause, OpenError};
+pub use cause::Cause;
+pub use failure::OpenError;
 pub use open::Records;

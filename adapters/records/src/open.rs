@@ -1,201 +1,70 @@
-//! Opening the database: the file and who may read it, how SQLite is to treat it, and its schema.
+//! The records, whichever database holds them, and the limits that hold for both. How each is opened is in its own file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Row};
+use jari_ports::ControlError;
+use sqlx::AnyPool;
 
-use crate::failure::{Cause, OpenError};
-use crate::schema;
+use crate::failure::OpenError;
+use crate::server_address::ServerAddress;
+use crate::sqlite::Connecting;
 
 /// Connections at most. Control data is read at start and written by operators: a few calls at once.
-const CONNECTIONS_MAX: u32 = 4;
-
-/// How long a write waits for another's to end, in ms: far above any write here, far below an operator's patience.
-const BUSY_TIMEOUT_MS: u32 = 5_000;
+pub(crate) const CONNECTIONS_MAX: u32 = 4;
 
 /// How long a call waits for a free connection: below a request's deadline, so that the reason can still be told.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Tables whose pages are read through at the start, so that damage shows before anybody depends on it.
-const CHECKS: [&str; 4] = [
-    "PRAGMA quick_check('limit_groups')",
-    "PRAGMA quick_check('rooms')",
-    "PRAGMA quick_check('api_keys')",
-    "PRAGMA quick_check('signing_keys')",
-];
+/// Longest that a call may take in all, also with a server that has gone silent: below a request's 7 s.
+const CALL_MAX: Duration = Duration::from_secs(6);
 
 /// Control data in one database.
 #[derive(Clone, Debug)]
 pub struct Records {
     pub(crate) pool: AnyPool,
-    /// How the database is called in errors.
+    /// How the database is called in errors; without a password.
     pub(crate) place: String,
 }
 
-/// How connections are made; differs from the default only in this crate's tests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Connecting {
-    pub(crate) connections: u32,
-    pub(crate) busy_timeout_ms: u32,
-}
-
-impl Default for Connecting {
-    fn default() -> Self {
-        Connecting { connections: CONNECTIONS_MAX, busy_timeout_ms: BUSY_TIMEOUT_MS }
-    }
-}
-
 impl Records {
-    /// Opens the database at `address`, `sqlite:PATH` or just the path; makes it where it is missing, and brings its
-    /// schema up to date. The file and its companions (`-wal`, `-shm`) hold signing keys: only their owner may read them.
+    /// Opens the database at `address` and brings its schema up to date: `postgres://USER@HOST/DATABASE`, or
+    /// `sqlite:PATH` or just a path. A file is made where it is missing; a server is waited for at most `server_wait`.
     ///
     /// # Errors
-    /// Each names the file and what to do about it.
-    pub async fn open(address: &str) -> Result<Records, OpenError> {
-        Records::open_file(&sqlite_path(address)?, Connecting::default()).await
+    /// Each names the database and what to do about it.
+    pub async fn open(address: &str, server_wait: Duration) -> Result<Records, OpenError> {
+        if ServerAddress::is_one(address) {
+            return Records::open_server(&ServerAddress::parse(address)?, server_wait).await;
+        }
+        let path = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:"));
+        let path = path.unwrap_or(address);
+        if path.is_empty() || path.contains("://") {
+            return Err(OpenError::Address("that is no address of records".to_owned()));
+        }
+        Records::open_file(Path::new(path), Connecting::default()).await
     }
 
-    pub(crate) async fn open_file(
-        path: &Path,
-        connecting: Connecting,
-    ) -> Result<Records, OpenError> {
-        make_private(path)?;
-        // The first connection stands alone, so that its errors are told and not retried by the pool.
-        let mut first = connect(path, connecting).await?;
-        refuse_foreign(&mut first, path).await?;
-        let migrated = schema::migrate(&mut first, schema::NEWEST).await;
-        migrated.map_err(|error| OpenError::migration(path, &error, schema::NEWEST))?;
-        check_pages(&mut first, path).await?;
-        let pool = pool(path, connecting);
-        first.close().await.map_err(|error| OpenError::database(path, &error))?;
-        Ok(Records { pool, place: path.display().to_string() })
+    /// How the database is called: a file's path, or a server's address without password.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
-    /// Ends all connections; the last one folds the write-ahead log into the file.
+    /// Ends all connections; the last one of a file folds the write-ahead log into it.
     pub async fn close(&self) {
         self.pool.close().await;
     }
-}
 
-fn sqlite_path(address: &str) -> Result<PathBuf, OpenError> {
-    let path = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:"));
-    let path = path.unwrap_or(address);
-    if path.is_empty() || path.contains("://") {
-        return Err(OpenError::Address(address.to_owned()));
+    /// Bounds a call. A write that ran out of time may have been written all the same: whoever asked looks again.
+    pub(crate) async fn within<T>(
+        &self,
+        call: impl Future<Output = Result<T, ControlError>>,
+    ) -> Result<T, ControlError> {
+        let answer = tokio::time::timeout(CALL_MAX, call).await;
+        answer.unwrap_or_else(|_| {
+            let text = format!("{}: no answer within {CALL_MAX:?}", self.place);
+            Err(ControlError::Unavailable(text))
+        })
     }
-    Ok(path.into())
-}
-
-/// Makes the file where it is missing, for its owner only, and tightens one that others may read. SQLite gives the
-/// companions the file's permissions.
-fn make_private(path: &Path) -> Result<(), OpenError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder
-        && !folder.is_dir()
-    {
-        return Err(OpenError::FolderMissing(folder.to_owned()));
-    }
-    match create_private(path) {
-        Ok(()) => Ok(()),
-        Err(OpenError::FileExists(_)) => tighten(path),
-        Err(error) => Err(error),
-    }
-}
-
-/// Makes a new file that only its owner may read.
-pub(crate) fn create_private(path: &Path) -> Result<(), OpenError> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| OpenError::file(path, error))?;
-    Ok(())
-}
-
-fn tighten(path: &Path) -> Result<(), OpenError> {
-    #[cfg(unix)]
-    for end in ["", "-wal", "-shm"] {
-        use std::os::unix::fs::PermissionsExt;
-        let mut file = path.as_os_str().to_owned();
-        file.push(end);
-        let file = Path::new(&file);
-        let Ok(found) = fs::metadata(file) else { continue };
-        if found.is_file() && found.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(file, fs::Permissions::from_mode(0o600))
-                .map_err(|error| OpenError::file(file, error))?;
-        }
-    }
-    Ok(())
-}
-
-/// One connection, with SQLite set to keep what it acknowledged through a power cut.
-pub(crate) async fn connect(
-    path: &Path,
-    connecting: Connecting,
-) -> Result<AnyConnection, OpenError> {
-    let told = |error: sqlx::Error| OpenError::database(path, &error);
-    let mut conn = options(path).connect().await.map_err(told)?;
-    prepare(&mut conn, connecting).await.map_err(told)?;
-    Ok(conn)
-}
-
-async fn prepare(conn: &mut AnyConnection, connecting: Connecting) -> Result<(), sqlx::Error> {
-    let busy = format!("PRAGMA busy_timeout = {}", connecting.busy_timeout_ms);
-    sqlx::raw_sql(sqlx::AssertSqlSafe(busy)).execute(&mut *conn).await?;
-    let durable = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
-    sqlx::raw_sql(durable).execute(&mut *conn).await?;
-    Ok(())
-}
-
-fn pool(path: &Path, connecting: Connecting) -> AnyPool {
-    AnyPoolOptions::new()
-        .max_connections(connecting.connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .after_connect(move |conn, _| Box::pin(prepare(conn, connecting)))
-        .connect_lazy_with(options(path))
-}
-
-fn options(path: &Path) -> AnyConnectOptions {
-    sqlx::any::install_default_drivers();
-    // A path is no URL: every byte that could mean something in one is written as %XX.
-    let mut url = String::from("sqlite:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-                url.push(char::from(*byte));
-            }
-            _ => url.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    url.parse().expect("an escaped path after a scheme is a URL")
-}
-
-async fn refuse_foreign(conn: &mut AnyConnection, path: &Path) -> Result<(), OpenError> {
-    let count = "SELECT COUNT(*) AS tables, \
-                 COALESCE(SUM(CASE WHEN name = '_sqlx_migrations' THEN 1 ELSE 0 END), 0) AS ours \
-                 FROM sqlite_master WHERE type = 'table'";
-    let told = |error: sqlx::Error| OpenError::database(path, &error);
-    let row = sqlx::query(count).fetch_one(conn).await.map_err(told)?;
-    let tables: i64 = row.try_get("tables").map_err(told)?;
-    let ours: i64 = row.try_get("ours").map_err(told)?;
-    if tables > 0 && ours == 0 {
-        return Err(OpenError::Foreign(path.to_owned()));
-    }
-    Ok(())
-}
-
-async fn check_pages(conn: &mut AnyConnection, path: &Path) -> Result<(), OpenError> {
-    let told = |error: sqlx::Error| OpenError::database(path, &error);
-    for check in CHECKS {
-        let row = sqlx::query(check).fetch_one(&mut *conn).await.map_err(told)?;
-        let found: String = row.try_get(0).map_err(told)?;
-        if found != "ok" {
-            let cause = Cause::Corrupt(found);
-            return Err(OpenError::Database { path: path.to_owned(), cause });
-        }
-    }
-    Ok(())
 }

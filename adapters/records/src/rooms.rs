@@ -1,6 +1,6 @@
 //! Queries on rooms. A write is one statement that names the version it replaces, so that two cannot both succeed.
 
-use jari_ports::{ControlError, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{AuditEntry, ControlError, Identity, OnStoreFailure, RoomDefinition};
 use jari_units::RoomId;
 use sqlx::Row;
 use sqlx::any::{AnyArguments, AnyRow};
@@ -10,9 +10,10 @@ use crate::Records;
 use crate::column::{named, number, signed, time};
 use crate::failure::{is_foreign_key, unavailable};
 use crate::stored_settings;
+use crate::write::Write;
 
 const ALL: &str = "SELECT id, tenant, limit_group, identity, title_ko, title_en, target_url, \
-                   on_store_failure, settings, version, created_at FROM rooms ORDER BY id";
+                   on_store_failure, settings, version, created_at FROM rooms";
 
 const CREATE: &str = "INSERT INTO rooms (id, tenant, limit_group, identity, title_ko, title_en, target_url, \
      on_store_failure, settings, version, created_at) \
@@ -23,48 +24,63 @@ const REPLACE: &str = "UPDATE rooms SET tenant = $2, limit_group = $3, identity 
      WHERE id = $1 AND version = $10";
 
 impl Records {
+    /// In order of id by their bytes, which is not how every server sorts texts.
     pub(crate) async fn read_rooms(&self) -> Result<Vec<RoomDefinition>, ControlError> {
         let rows = sqlx::query(ALL).fetch_all(&self.pool).await;
-        let rooms = rows.and_then(|rows| rows.iter().map(room).collect());
-        rooms.map_err(|error| unavailable(&self.place, &error))
+        let rooms: Result<Vec<_>, _> = rows.and_then(|rows| rows.iter().map(room).collect());
+        let mut rooms = rooms.map_err(|error| unavailable(&self.place, &error))?;
+        rooms.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        Ok(rooms)
     }
 
-    pub(crate) async fn write_room(&self, room: RoomDefinition) -> Result<u64, ControlError> {
-        let done = match room.version {
-            0 => bind(CREATE, &room).bind(signed(room.created_at.0)).execute(&self.pool).await,
-            version => bind(REPLACE, &room).bind(signed(version)).execute(&self.pool).await,
+    pub(crate) async fn write_room(
+        &self,
+        room: RoomDefinition,
+        entry: AuditEntry,
+    ) -> Result<u64, ControlError> {
+        let mut write = self.begin_write().await?;
+        let query = match room.version {
+            0 => bind(CREATE, &room).bind(signed(room.created_at.0)),
+            version => bind(REPLACE, &room).bind(signed(version)),
         };
-        match done {
-            Ok(done) if done.rows_affected() == 1 => Ok(room.version + 1),
-            Ok(_) => Err(self.room_refusal(&room).await),
+        match query.execute(write.conn()).await {
+            Ok(done) if done.rows_affected() == 1 => {
+                write.commit(entry).await.map(|()| room.version + 1)
+            }
+            Ok(_) => Err(refuse_room(write, &room).await),
             Err(error) if is_foreign_key(&error) => {
                 let group = room.group.as_ref().map_or("none", |group| group.as_str());
-                Err(ControlError::NotFound(format!("limit group {group}")))
+                Err(write.refuse(ControlError::NotFound(format!("limit group {group}"))).await)
             }
-            Err(error) => Err(unavailable(&self.place, &error)),
+            Err(error) => Err(write.failed(&error)),
         }
     }
 
-    /// Why a write touched no row.
-    async fn room_refusal(&self, room: &RoomDefinition) -> ControlError {
-        let name = format!("room {}", room.id);
-        let found = sqlx::query("SELECT version FROM rooms WHERE id = $1").bind(room.id.as_str());
-        match found.fetch_optional(&self.pool).await {
-            Ok(None) if room.version > 0 => ControlError::NotFound(name),
-            Ok(_) => ControlError::Conflict(name),
-            Err(error) => unavailable(&self.place, &error),
-        }
-    }
-
-    pub(crate) async fn remove_room(&self, id: &RoomId) -> Result<(), ControlError> {
-        let done = sqlx::query("DELETE FROM rooms WHERE id = $1").bind(id.as_str());
-        match done.execute(&self.pool).await {
+    pub(crate) async fn remove_room(
+        &self,
+        id: &RoomId,
+        entry: AuditEntry,
+    ) -> Result<(), ControlError> {
+        let mut write = self.begin_write().await?;
+        let delete = sqlx::query("DELETE FROM rooms WHERE id = $1").bind(id.as_str().to_owned());
+        match delete.execute(write.conn()).await {
             Ok(done) if done.rows_affected() == 0 => {
-                Err(ControlError::NotFound(format!("room {id}")))
+                Err(write.refuse(ControlError::NotFound(format!("room {id}"))).await)
             }
-            Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(&self.place, &error)),
+            Ok(_) => write.commit(entry).await,
+            Err(error) => Err(write.failed(&error)),
         }
+    }
+}
+
+/// Why a write touched no row.
+async fn refuse_room(mut write: Write<'_>, room: &RoomDefinition) -> ControlError {
+    let name = format!("room {}", room.id);
+    let found = sqlx::query("SELECT version FROM rooms WHERE id = $1");
+    match found.bind(room.id.as_str().to_owned()).fetch_optional(write.conn()).await {
+        Ok(None) if room.version > 0 => write.refuse(ControlError::NotFound(name)).await,
+        Ok(_) => write.refuse(ControlError::Conflict(name)).await,
+        Err(error) => write.failed(&error),
     }
 }
 

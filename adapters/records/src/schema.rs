@@ -3,33 +3,84 @@
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AssertSqlSafe, SqlSafeStr};
 
-/// A step: what every database reads, then SQLite's own words.
+/// Whose words a step may have beside those that every database reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// A step: what every database reads, then the words of one.
 struct Step {
     name: &'static str,
     portable: &'static str,
     sqlite: &'static str,
+    postgres: &'static str,
 }
 
 /// In order; a step that was released is never changed: the database keeps a checksum of it.
 const STEPS: &[Step] = &[
-    Step { name: "control", portable: include_str!("../migrations/0001_control.sql"), sqlite: "" },
+    Step {
+        name: "control",
+        portable: include_str!("../migrations/0001_control.sql"),
+        sqlite: "",
+        postgres: "",
+    },
     Step {
         name: "audit",
         portable: include_str!("../migrations/0002_audit.sql"),
         sqlite: include_str!("../migrations/0002_audit.sqlite.sql"),
+        postgres: include_str!("../migrations/0002_audit.postgres.sql"),
+    },
+    Step {
+        name: "revision",
+        portable: include_str!("../migrations/0003_revision.sql"),
+        sqlite: "",
+        postgres: "",
     },
 ];
 
 /// The newest schema this binary knows.
 pub(crate) const NEWEST: i64 = STEPS.len() as i64;
 
-/// Takes the database to schema `target`, from wherever it stands.
-pub(crate) async fn migrate(conn: &mut AnyConnection, target: i64) -> Result<(), MigrateError> {
+/// Takes the database to schema `target`, from wherever it stands. Of several processes one does it, the others wait: the
+/// migrator holds PostgreSQL's advisory lock; a SQLite file has one process.
+pub(crate) async fn migrate(
+    conn: &mut AnyConnection,
+    dialect: Dialect,
+    target: i64,
+) -> Result<(), MigrateError> {
     let steps = STEPS.iter().zip(1..).map(|(step, no)| {
-        let sql = format!("{}\n{}", step.portable, step.sqlite);
+        let own = match dialect {
+            Dialect::Sqlite => step.sqlite,
+            Dialect::Postgres => step.postgres,
+        };
         // The text is built of embedded files only.
-        let sql = AssertSqlSafe(sql).into_sql_str();
+        let sql = AssertSqlSafe(format!("{}\n{own}", step.portable)).into_sql_str();
         Migration::new(no, step.name.into(), MigrationType::Simple, sql, false)
     });
     Migrator::with_migrations(steps.collect()).run_to(target, conn).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables, columns and indexes are told once, in the words that both read.
+    #[test]
+    fn what_one_database_alone_reads_makes_no_table() {
+        for step in STEPS {
+            for own in [step.sqlite, step.postgres] {
+                for word in ["TABLE ", "INDEX", "INSERT"] {
+                    assert!(!own.contains(word), "{}: {word} in {own}", step.name);
+                }
+            }
+            assert_eq!(
+                step.sqlite.is_empty(),
+                step.postgres.is_empty(),
+                "{}: what one database needs words of its own for, the other does too",
+                step.name
+            );
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Queries on signing keys: the only secrets here, never in an error or a log.
 
-use jari_ports::{ControlError, SigningKey, SigningKeyState};
+use jari_ports::{AuditEntry, ControlError, SigningKey, SigningKeyState};
 use sqlx::any::AnyRow;
 
 use crate::Records;
@@ -18,18 +18,24 @@ impl Records {
         keys.map_err(|error| unavailable(&self.place, &error))
     }
 
-    pub(crate) async fn write_signing_key(&self, key: SigningKey) -> Result<(), ControlError> {
+    pub(crate) async fn write_signing_key(
+        &self,
+        key: SigningKey,
+        entry: AuditEntry,
+    ) -> Result<(), ControlError> {
+        let mut write = self.begin_write().await?;
         let add = sqlx::query(ADD)
             .bind(i64::from(key.id))
             .bind(hex(&key.secret))
             .bind(state_word(key.state))
             .bind(signed(key.created_at.0));
-        match add.execute(&self.pool).await {
+        match add.execute(write.conn()).await {
             Ok(done) if done.rows_affected() == 0 => {
-                Err(ControlError::Conflict(format!("signing key {}", key.id)))
+                let name = format!("signing key {}", key.id);
+                Err(write.refuse(ControlError::Conflict(name)).await)
             }
-            Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(&self.place, &error)),
+            Ok(_) => write.commit(entry).await,
+            Err(error) => Err(write.failed(&error)),
         }
     }
 }

@@ -10,8 +10,9 @@ use sqlx::{Connection, Row};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use crate::failure::Cause;
-use crate::open::{Connecting, connect, create_private};
+use crate::cause::Cause;
+use crate::schema::Dialect;
+use crate::sqlite::{Connecting, connect, create_private};
 use crate::{OpenError, Records, schema};
 
 /// One connection, so that what a test sets on it holds; and no patience.
@@ -66,7 +67,7 @@ async fn every_older_schema_is_brought_up_to_date() {
         let (_folder, file) = folder();
         create_private(&file).unwrap();
         let mut conn = connect(&file, ALONE).await.unwrap();
-        schema::migrate(&mut conn, older).await.unwrap();
+        schema::migrate(&mut conn, Dialect::Sqlite, older).await.unwrap();
         if older >= 1 {
             let kept = "INSERT INTO signing_keys (id, secret, state, created_at) \
                         VALUES (7, printf('%064d', 0), 'active', 1)";
@@ -74,8 +75,9 @@ async fn every_older_schema_is_brought_up_to_date() {
         }
         conn.close().await.unwrap();
         let records = open(&file).await.unwrap();
-        assert_eq!(records.put_room(room("shop")).await, Ok(1), "from {older}");
-        assert_eq!(records.append_audit(entry()).await, Ok(1), "from {older}");
+        assert_eq!(records.put_room(room("shop"), entry()).await, Ok(1), "from {older}");
+        assert_eq!(records.append_audit(entry()).await, Ok(2), "from {older}");
+        assert_eq!(records.revision().await, Ok(1), "from {older}");
         let kept: Vec<_> = records.signing_keys().await.unwrap();
         assert_eq!(
             kept.iter().map(|key| key.id).collect::<Vec<_>>(),
@@ -88,7 +90,7 @@ async fn every_older_schema_is_brought_up_to_date() {
 async fn a_newer_schema_is_refused() {
     let (_folder, file) = folder();
     let records = open(&file).await.unwrap();
-    run(&records, "UPDATE _sqlx_migrations SET version = 99 WHERE version = 2").await.unwrap();
+    run(&records, "UPDATE _sqlx_migrations SET version = 99 WHERE version = 3").await.unwrap();
     records.close().await;
     let error = open(&file).await.unwrap_err();
     let newer =
@@ -129,6 +131,21 @@ async fn audit_entries_are_neither_changed_nor_deleted() {
         assert!(error.contains("audit entries are never"), "{error}");
     }
     assert_eq!(records.audit(None, None, 10).await.unwrap().entries[0].actor, "system");
+}
+
+/// No change without its entry: where the trail takes none, nothing changes.
+#[tokio::test]
+async fn issue_4_a_change_whose_entry_cannot_be_written_does_not_happen() {
+    let (_folder, file) = folder();
+    let records = open(&file).await.unwrap();
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END";
+    run(&records, refuse).await.unwrap();
+    records.put_room(room("shop"), entry()).await.unwrap_err();
+    assert_eq!((records.rooms().await, records.revision().await), (Ok(vec![]), Ok(0)));
+    run(&records, "DROP TRIGGER refuse").await.unwrap();
+    assert_eq!(records.put_room(room("shop"), entry()).await, Ok(1));
+    assert_eq!(records.append_audit(entry()).await, Ok(2), "the refused one used no number");
 }
 
 /// Nothing is acknowledged that is not written, and writing goes on once there is space again.
@@ -221,7 +238,7 @@ async fn a_locked_file_is_told_as_such() {
 async fn damaged_content_is_told_and_not_guessed() {
     let (_folder, file) = folder();
     let records = open(&file).await.unwrap();
-    records.put_room(room("shop")).await.unwrap();
+    records.put_room(room("shop"), entry()).await.unwrap();
     for (sql, named) in [
         ("UPDATE rooms SET identity = 'anybody'", "identity"),
         ("UPDATE rooms SET identity = 'entry', settings = '{}'", "settings"),
@@ -240,7 +257,7 @@ async fn damaged_content_is_told_and_not_guessed() {
 async fn ten_thousand_rooms_are_listed_at_once() {
     let (_folder, file) = folder();
     let records = open(&file).await.unwrap();
-    records.put_room(room("room")).await.unwrap();
+    records.put_room(room("room"), entry()).await.unwrap();
     let copies = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
                   INSERT INTO rooms SELECT printf('room-%05d', i), tenant, limit_group, identity, \
                   title_ko, title_en, target_url, on_store_failure, settings, version, created_at \

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jari_ports::{AuditEntry, Control, ControlError, SigningKey, SigningKeyState};
 use jari_records::{Cause, OpenError, Records};
@@ -17,7 +18,7 @@ fn folder() -> (TempDir, PathBuf) {
 }
 
 async fn open(file: &Path) -> Result<Records, OpenError> {
-    Records::open(file.to_str().unwrap()).await
+    Records::open(file.to_str().unwrap(), Duration::ZERO).await
 }
 
 /// The error of opening; its text names the file.
@@ -62,7 +63,7 @@ async fn an_answered_write_survives_a_crash() {
     let (folder, file) = folder();
     let records = open(&file).await.unwrap();
     for id in 0..20 {
-        records.add_signing_key(key(id)).await.unwrap();
+        records.add_signing_key(key(id), entry(0)).await.unwrap();
         let crashed = folder.path().join(format!("crashed-{id}.db"));
         copy_files(&file, &crashed);
         let after = open(&crashed).await.unwrap();
@@ -77,8 +78,8 @@ async fn a_restart_keeps_everything_and_migrates_nothing_twice() {
     let (_folder, file) = folder();
     for id in 0..3 {
         let records = open(&file).await.unwrap();
-        records.add_signing_key(key(id)).await.unwrap();
-        assert_eq!(records.append_audit(entry(0)).await, Ok(u64::from(id) + 1));
+        records.add_signing_key(key(id), entry(0)).await.unwrap();
+        assert_eq!(records.append_audit(entry(0)).await, Ok(2 * u64::from(id) + 2));
         records.close().await;
     }
     assert_eq!(open(&file).await.unwrap().signing_keys().await.unwrap().len(), 3);
@@ -91,13 +92,13 @@ async fn addresses_are_paths_whatever_is_in_them() {
         let file = folder.path().join(name);
         for scheme in ["", "sqlite:", "sqlite://"] {
             let address = format!("{scheme}{}", file.display());
-            let records = Records::open(&address).await.unwrap();
+            let records = Records::open(&address, Duration::ZERO).await.unwrap();
             records.close().await;
         }
         assert!(file.is_file(), "{name}");
     }
-    for address in ["", "sqlite:", "postgres://db/jari"] {
-        let error = Records::open(address).await.unwrap_err();
+    for address in ["", "sqlite:", "mysql://db/jari"] {
+        let error = Records::open(address, Duration::ZERO).await.unwrap_err();
         assert!(matches!(error, OpenError::Address(_)), "{address}: {error}");
     }
 }
@@ -113,12 +114,12 @@ async fn only_the_owner_may_read_the_files() {
         modes.collect::<Vec<_>>()
     };
     let records = open(&file).await.unwrap();
-    records.add_signing_key(key(1)).await.unwrap();
+    records.add_signing_key(key(1), entry(0)).await.unwrap();
     assert_eq!(modes(), [0o600; 3], "the database, -wal and -shm");
     records.close().await;
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let records = open(&file).await.unwrap();
-    records.add_signing_key(key(2)).await.unwrap();
+    records.add_signing_key(key(2), entry(0)).await.unwrap();
     assert_eq!(modes(), [0o600; 3], "after somebody opened them up");
 }
 
@@ -151,7 +152,7 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
 async fn damage_is_told_with_the_files_name() {
     let (_folder, file) = folder();
     let records = open(&file).await.unwrap();
-    records.add_signing_key(key(1)).await.unwrap();
+    records.add_signing_key(key(1), entry(0)).await.unwrap();
     records.close().await;
     let mut bytes = fs::read(&file).unwrap();
     let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
@@ -187,9 +188,9 @@ async fn a_backup_of_running_records_is_whole_and_private() {
     let (folder, file) = folder();
     let to = folder.path().join("copy 1.db");
     let records = open(&file).await.unwrap();
-    records.add_signing_key(key(1)).await.unwrap();
+    records.add_signing_key(key(1), entry(0)).await.unwrap();
     Records::backup(&file, &to).await.unwrap();
-    records.add_signing_key(key(2)).await.unwrap();
+    records.add_signing_key(key(2), entry(0)).await.unwrap();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -197,7 +198,7 @@ async fn a_backup_of_running_records_is_whole_and_private() {
     }
     let copy = open(&to).await.unwrap();
     assert_eq!(copy.signing_keys().await.unwrap(), [key(1)]);
-    copy.add_signing_key(key(3)).await.unwrap();
+    copy.add_signing_key(key(3), entry(0)).await.unwrap();
     assert_eq!(records.signing_keys().await.unwrap(), [key(1), key(2)]);
 }
 
@@ -206,7 +207,7 @@ async fn a_backup_of_stopped_records_is_whole() {
     let (folder, file) = folder();
     let to = folder.path().join("copy.db");
     let records = open(&file).await.unwrap();
-    records.add_signing_key(key(1)).await.unwrap();
+    records.add_signing_key(key(1), entry(0)).await.unwrap();
     records.close().await;
     Records::backup(&file, &to).await.unwrap();
     assert_eq!(open(&to).await.unwrap().signing_keys().await.unwrap(), [key(1)]);

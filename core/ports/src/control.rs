@@ -110,16 +110,16 @@ pub enum SigningKeyState {
 }
 
 /// One thing that an operator or tenant did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Given by the store: 1, 2, 3, ...
+    /// Given by the store: 1, 2, 3, ... What a write brings along is not looked at.
     pub no: u64,
     pub at: Timestamp,
     /// Whose key: `key:<id>`, or `system`.
     pub actor: String,
     /// `room.create`, `room.pause`, ...
     pub action: String,
-    /// `room:<id>`, `group:<id>`, `key:<id>`.
+    /// `room:<id>`, `group:<id>`, `key:<id>`, `signing-key:<id>`.
     pub target: String,
     /// What was and what is, as JSON texts; empty where there is none. Never a secret.
     pub before: String,
@@ -153,46 +153,65 @@ pub enum ControlError {
 type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 
 /// Where control data lives. Every write is durable when answered.
+///
+/// A write takes the audit entry that tells of it: both are there afterwards or neither, whenever the process ends. A
+/// write that is refused leaves no entry. Several nodes may use the same control data: what one of them wrote, the others
+/// read from then on, and [`revision`](Control::revision) tells them that it is time to.
 pub trait Control: Send + Sync + std::fmt::Debug {
+    /// Rises with each write of a room, group, API key or signing key, in the same step as the write; 0 before the first.
+    /// Refused writes, noted uses and entries alone leave it. Cheap: made to be asked every second.
+    ///
+    /// Ask it *before* reading the rest: what is read afterwards is at least as new as the revision says.
+    fn revision(&self) -> Answer<'_, u64>;
+
     /// All rooms, in order of id.
     fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>>;
 
     /// Writes a room. `definition.version` 0 creates (Conflict where it exists); else it must be the stored version
     /// (NotFound where the room is gone) and `created_at` stays as it was. NotFound for an unknown group.
-    /// Answers the new version.
-    fn put_room(&self, definition: RoomDefinition) -> Answer<'_, u64>;
+    /// Answers the new version, one above that of `definition`.
+    fn put_room(&self, definition: RoomDefinition, entry: AuditEntry) -> Answer<'_, u64>;
 
     /// Deletes a room's definition; NotFound where there is none.
-    fn delete_room(&self, id: &RoomId) -> Answer<'_, ()>;
+    fn delete_room(&self, id: &RoomId, entry: AuditEntry) -> Answer<'_, ()>;
 
     /// All limit groups, in order of id.
     fn groups(&self) -> Answer<'_, Vec<LimitGroup>>;
 
     /// As [`put_room`](Control::put_room).
-    fn put_group(&self, group: LimitGroup) -> Answer<'_, u64>;
+    fn put_group(&self, group: LimitGroup, entry: AuditEntry) -> Answer<'_, u64>;
 
     /// NotFound for an unknown id; InUse while a room names it.
-    fn delete_group(&self, id: &GroupId) -> Answer<'_, ()>;
+    fn delete_group(&self, id: &GroupId, entry: AuditEntry) -> Answer<'_, ()>;
 
     /// All API keys, revoked ones too, in order of creation.
     fn api_keys(&self) -> Answer<'_, Vec<ApiKey>>;
 
     /// Stores a key; Conflict where the id exists.
-    fn add_api_key(&self, key: NewApiKey, at: Timestamp) -> Answer<'_, ()>;
+    fn add_api_key(&self, key: NewApiKey, at: Timestamp, entry: AuditEntry) -> Answer<'_, ()>;
 
-    /// Idempotent; NotFound for an unknown id.
-    fn revoke_api_key(&self, id: &str, at: Timestamp) -> Answer<'_, ()>;
+    /// Stores a key where there never was one, and answers whether it did: of several nodes that start for the first time
+    /// together, one makes the installation's first key.
+    fn add_first_api_key(
+        &self,
+        key: NewApiKey,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, bool>;
 
-    /// Notes the last use of keys, in one write.
+    /// NotFound for an unknown id. Revoking again changes nothing but the trail: the first time stays.
+    fn revoke_api_key(&self, id: &str, at: Timestamp, entry: AuditEntry) -> Answer<'_, ()>;
+
+    /// Notes the last use of keys, in one write; unknown keys are passed over.
     fn note_api_key_use(&self, uses: Vec<(String, Timestamp)>) -> Answer<'_, ()>;
 
     /// All signing keys, in order of id.
     fn signing_keys(&self) -> Answer<'_, Vec<SigningKey>>;
 
     /// Adds a key; Conflict where the id exists.
-    fn add_signing_key(&self, key: SigningKey) -> Answer<'_, ()>;
+    fn add_signing_key(&self, key: SigningKey, entry: AuditEntry) -> Answer<'_, ()>;
 
-    /// Answers the entry's number.
+    /// Appends an entry that tells of no write here: what was done to a line. Answers its number.
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64>;
 
     /// Newest entries first, those below `before_no` where given, at most `limit` (1 to 200); `target` filters exactly.

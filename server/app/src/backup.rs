@@ -1,11 +1,13 @@
-//! A consistent copy of a data folder: the line's journal and checkpoints, then the records. Each part is read back.
+//! A consistent copy of a data folder: the line's journal and checkpoints, then the records, where they are in it. Each
+//! part is read back.
 
 use std::path::Path;
+use std::time::Duration;
 
 use jari_records::Records;
 
 use crate::cli::Failure;
-use crate::serve::RECORDS_FILE;
+use crate::records::{ELSEWHERE_FILE, RECORDS_FILE, elsewhere};
 
 /// Copies the data folder `from` to the new folder `to`; `say` is told each step.
 ///
@@ -26,11 +28,21 @@ pub(crate) async fn copy(
     say(&format!("copying the line's journal and checkpoints from {}", from.display()))?;
     jari_embedded::backup(from, to).map_err(|error| Failure::failed(error.to_string()))?;
     say("the journal and checkpoints are copied and were read back")?;
-    let copied = records(&from.join(RECORDS_FILE), &to.join(RECORDS_FILE)).await;
+    let place = elsewhere(from).map_err(|error| Failure::failed(error.to_string()))?;
+    let copied = match &place {
+        None => records(&from.join(RECORDS_FILE), &to.join(RECORDS_FILE)).await,
+        Some(_) => note(from, to),
+    };
     if let Err(failure) = copied {
         // Half a copy looks like a whole one: better none. That it stays is told by the next try.
         let _ = std::fs::remove_dir_all(to);
         return Err(failure);
+    }
+    if let Some(place) = place {
+        say(&format!(
+            "the records are on {place} and NOT in this copy: back them up there, with pg_dump"
+        ))?;
+        return say(&format!("{} is the line only; it needs these records", to.display()));
     }
     say("the records are copied and were read back")?;
     say(&format!("{} is a complete data folder", to.display()))
@@ -39,7 +51,13 @@ pub(crate) async fn copy(
 async fn records(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |error: jari_records::OpenError| Failure::failed(error.to_string());
     Records::backup(from, to).await.map_err(failed)?;
-    let copy = Records::open(&to.display().to_string()).await.map_err(failed)?;
+    let copy = Records::open(&to.display().to_string(), Duration::ZERO).await.map_err(failed)?;
     copy.close().await;
     Ok(())
+}
+
+/// The copy belongs to the same server's records.
+fn note(from: &Path, to: &Path) -> Result<(), Failure> {
+    let copied = std::fs::copy(from.join(ELSEWHERE_FILE), to.join(ELSEWHERE_FILE));
+    copied.map(|_| ()).map_err(|error| Failure::failed(format!("{ELSEWHERE_FILE}: {error}")))
 }

@@ -1,19 +1,18 @@
-//! The first start: signing keys and one admin key, made from the system's randomness. Later starts only read them.
+//! The first start: signing keys and one admin key, made from the system's randomness. Later starts only read them, and so
+//! do other nodes that start at the same moment.
 
-use jari_http::AppState;
 use jari_http::api_keys::FreshKey;
-use jari_pass::{KeyRing, RingKey};
+use jari_http::{AppState, KeyRingError, SUBJECT_KEY, key_ring};
+use jari_pass::KeyRing;
 use jari_ports::{
     ApiKeyScope, AuditEntry, Clock, Control, ControlError, Entropy, NewApiKey, SigningKey,
     SigningKeyState,
 };
-use jari_units::TenantId;
+use jari_units::{TenantId, Timestamp};
 use thiserror::Error;
 
 /// The tenant of an installation that serves one.
 const TENANT: &str = "default";
-/// Keys people in the stores; signs nothing and never rotates.
-const SUBJECT_KEY: u8 = 0;
 /// The first key that signs.
 const FIRST_SIGNING_KEY: u8 = 1;
 
@@ -21,16 +20,12 @@ const FIRST_SIGNING_KEY: u8 = 1;
 pub enum BootstrapError {
     #[error(transparent)]
     Control(#[from] ControlError),
-    #[error(
-        "the signing keys in the records cannot be used: {0}; restore records.db from a backup"
-    )]
-    Ring(#[from] jari_pass::RingError),
-    #[error("the records have signing keys but no subject key; restore records.db from a backup")]
-    NoSubjectKey,
+    #[error(transparent)]
+    Ring(#[from] KeyRingError),
 }
 
 /// The key ring; its keys are made where there are none.
-pub(crate) async fn key_ring(
+pub(crate) async fn signing_keys(
     control: &dyn Control,
     clock: &dyn Clock,
     entropy: &dyn Entropy,
@@ -47,17 +42,17 @@ pub(crate) async fn key_ring(
         entropy.fill(&mut secret);
         let (state, created_at) = (SigningKeyState::Active, clock.now());
         let key = SigningKey { id: *id, secret, state, created_at };
-        control.add_signing_key(key.clone()).await?;
-        keys.push(key);
+        let note = entry("signing-key.create", format!("signing-key:{id}"), created_at, "");
+        match control.add_signing_key(key, note).await {
+            // Another node was quicker: its key is the installation's.
+            Ok(()) | Err(ControlError::Conflict(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    let subject = keys.iter().find(|key| key.id == SUBJECT_KEY);
-    let subject = subject.ok_or(BootstrapError::NoSubjectKey)?.secret;
-    let ring = keys.iter().filter(|key| key.id != SUBJECT_KEY).map(|key| RingKey {
-        id: key.id,
-        secret: key.secret,
-        signs: key.state == SigningKeyState::Active,
-    });
-    Ok(KeyRing::new(ring.collect(), subject)?)
+    if !missing.is_empty() {
+        keys = control.signing_keys().await?;
+    }
+    Ok(key_ring(&keys)?)
 }
 
 /// Makes the admin key of a first start and answers it; `None` where there already is any key, unless `another` is asked
@@ -67,27 +62,47 @@ pub(crate) async fn admin_key(
     another: bool,
 ) -> Result<Option<String>, BootstrapError> {
     let control = &state.control;
-    let is_first = control.api_keys().await?.is_empty();
-    if !is_first && !another {
+    let first = admin("first start", state);
+    if control.add_first_api_key(first.key, first.at, first.entry).await? {
+        state.api_keys.reload().await?;
+        return Ok(Some(first.text));
+    }
+    if !another {
         return Ok(None);
     }
-    let fresh = FreshKey::make(&*state.entropy);
+    let made = admin("serve --new-admin-key", state);
+    control.add_api_key(made.key, made.at, made.entry).await?;
+    state.api_keys.reload().await?;
+    Ok(Some(made.text))
+}
+
+/// An admin key with what control is to hold of it.
+struct Admin {
+    text: String,
+    key: NewApiKey,
+    at: Timestamp,
+    entry: AuditEntry,
+}
+
+fn admin(name: &str, state: &AppState) -> Admin {
+    let FreshKey { id, text, hash } = FreshKey::make(&*state.entropy);
     let tenant: TenantId = TENANT.parse().expect("it has only lower-case letters");
-    let (id, hash, scope) = (fresh.id.clone(), fresh.hash, ApiKeyScope::Admin);
-    let name = if is_first { "first start" } else { "serve --new-admin-key" };
-    let key = NewApiKey { id, tenant, scope, name: name.to_owned(), hash };
     let at = state.clock.now();
-    control.add_api_key(key, at).await?;
-    let entry = AuditEntry {
+    let told = serde_json::json!({"scope": "admin", "name": name}).to_string();
+    let entry = entry("key.create", format!("key:{id}"), at, &told);
+    let key = NewApiKey { id, tenant, scope: ApiKeyScope::Admin, name: name.to_owned(), hash };
+    Admin { text, key, at, entry }
+}
+
+/// What Jari itself did.
+fn entry(action: &str, target: String, at: Timestamp, after: &str) -> AuditEntry {
+    AuditEntry {
         no: 0,
         at,
         actor: "system".to_owned(),
-        action: "key.create".to_owned(),
-        target: format!("key:{}", fresh.id),
+        action: action.to_owned(),
+        target,
         before: String::new(),
-        after: serde_json::json!({"scope": "admin", "name": name}).to_string(),
-    };
-    control.append_audit(entry).await?;
-    state.api_keys.reload().await?;
-    Ok(Some(fresh.text))
+        after: after.to_owned(),
+    }
 }

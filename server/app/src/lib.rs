@@ -9,7 +9,9 @@ mod logging;
 mod machine;
 mod open_files;
 mod options;
+mod records;
 mod serve;
 
 pub use machine::{SystemClock, SystemEntropy};
+pub use records::RecordsError;
 pub use serve::{Running, ServeError, ServeOptions, serve};

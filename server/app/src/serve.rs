@@ -1,7 +1,6 @@
 //! Starting and stopping a server in this process: used by `jari serve`, the demo and the tests alike.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use jari_config::Config;
 use jari_embedded::EmbeddedStore;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, StartError};
-use jari_ports::{Clock, Entropy, LineStore};
+use jari_ports::{Clock, Entropy};
 use jari_records::Records;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -20,10 +19,9 @@ use url::Url;
 use crate::bootstrap::{self, BootstrapError};
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
+use crate::records::{self, RecordsError};
 use crate::{SystemClock, SystemEntropy};
 
-/// The control data's file in the data folder.
-pub(crate) const RECORDS_FILE: &str = "records.db";
 /// Beyond the drain's own limit, for the last connections to close.
 const DRAIN_GRACE: Duration = Duration::from_secs(2);
 /// Connections that wait to be accepted; the system may allow fewer. Whoever finds no room tries again after a second, so
@@ -58,14 +56,7 @@ pub enum ServeError {
     #[error(transparent)]
     Store(#[from] jari_embedded::OpenError),
     #[error(transparent)]
-    Records(#[from] jari_records::OpenError),
-    #[error(
-        "{} is missing, but there are rooms in the line beside it, which its keys belong to; put it back or restore a backup. To begin anew, choose another data folder",
-        file.display()
-    )]
-    RecordsMissing { file: PathBuf },
-    #[error(transparent)]
-    Line(#[from] jari_ports::StoreError),
+    Records(#[from] RecordsError),
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
     #[error(transparent)]
@@ -105,7 +96,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let ServeOptions { clock, entropy, open_files, new_admin_key } = options;
     let (store, records) = open(config, clock.clone()).await?;
     let control = Arc::new(records.clone());
-    let keys = bootstrap::key_ring(&*control, &*clock, &*entropy).await?;
+    let keys = bootstrap::signing_keys(&*control, &*clock, &*entropy).await?;
     let public = listen("http.listen", config.http.listen)?;
     let ops = listen("ops.listen", config.ops.listen)?;
     let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
@@ -126,6 +117,8 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let stop = CancellationToken::new();
     tokio::spawn(stop.clone().run_until_cancelled_owned(note_key_uses(state.clone())));
     tokio::spawn(stop.clone().run_until_cancelled_owned(jari_http::admitter::run(state.clone())));
+    let watch = jari_http::control_watch::run(state.clone());
+    tokio::spawn(stop.clone().run_until_cancelled_owned(watch));
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
     tracing::info!(%public_addr, %ops_addr, "serving on {public_addr}, operators on {ops_addr}");
     let drain_limit = Duration::from_millis(config.http.drain_timeout.0);
@@ -150,15 +143,9 @@ async fn open(
     clock: Arc<dyn Clock>,
 ) -> Result<(Arc<EmbeddedStore>, Records), ServeError> {
     let dir = config.store.data_dir.clone();
-    let records_file = dir.join(RECORDS_FILE);
     let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, clock));
     let store = Arc::new(opened.await??);
-    // A first start that was interrupted has no rooms yet.
-    let kept = std::fs::metadata(&records_file).is_ok_and(|file| file.len() > 0);
-    if !kept && !store.rooms().await?.is_empty() {
-        return Err(ServeError::RecordsMissing { file: records_file });
-    }
-    let records = Records::open(&records_file.display().to_string()).await?;
+    let records = records::open(config, &*store).await?;
     Ok((store, records))
 }
 

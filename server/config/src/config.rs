@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::layers;
 use crate::problems::ConfigErrors;
 use crate::read::Reader;
-use crate::settings::{Http, Log, Ops, Store};
+use crate::settings::{Http, Log, Ops, Records, Store};
 use crate::sources::Sources;
 use crate::validate;
 
@@ -15,6 +15,7 @@ pub struct Config {
     pub http: Http,
     pub ops: Ops,
     pub store: Store,
+    pub records: Records,
     pub log: Log,
     /// Which step gave each key.
     pub(crate) origins: BTreeMap<&'static str, String>,
@@ -30,15 +31,18 @@ impl Config {
         let layers = layers::stack(sources, &mut problems);
         let mut reader = Reader { layers: &layers, problems };
         let (http, ops) = (http(&mut reader), ops(&mut reader));
-        let (store, log) = (store(&mut reader), log(&mut reader));
+        let store = store(&mut reader);
+        let (records, log) = (records(&mut reader), log(&mut reader));
         if let (Some(http), Some(ops)) = (&http, &ops) {
             validate::across(http, ops, &mut reader);
         }
         let problems = reader.problems;
         let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
-        match (http, ops, store, log) {
-            (Some(http), Some(ops), Some(store), Some(log)) if problems.is_empty() => {
-                Ok(Config { http, ops, store, log, origins })
+        match (http, ops, store, records, log) {
+            (Some(http), Some(ops), Some(store), Some(records), Some(log))
+                if problems.is_empty() =>
+            {
+                Ok(Config { http, ops, store, records, log, origins })
             }
             _ => Err(ConfigErrors { problems }),
         }
@@ -94,6 +98,12 @@ fn ops(reader: &mut Reader<'_>) -> Option<Ops> {
 
 fn store(reader: &mut Reader<'_>) -> Option<Store> {
     Some(Store { data_dir: reader.path("store.data_dir")? })
+}
+
+fn records(reader: &mut Reader<'_>) -> Option<Records> {
+    let url = reader.records_url("records.url");
+    let start_wait = reader.span("records.start_wait_ms");
+    Some(Records { url: url?, start_wait: start_wait? })
 }
 
 fn log(reader: &mut Reader<'_>) -> Option<Log> {

@@ -147,6 +147,11 @@ fn texts_are_held_to_what_they_are() {
         ),
         ("store.data_dir", vec!["/var/lib/jari", "a b"], vec![""]),
         (
+            "records.url",
+            vec!["", "postgres://jari@db/jari?sslmode=verify-full", "postgresql:///jari?host=/run"],
+            vec!["db", "mysql://db/jari", "postgres://db", "postgres://db:port/jari"],
+        ),
+        (
             "log.level",
             vec!["off", "info", "warn,jari_http=debug, jari=trace"],
             vec!["", "loud", "info,=debug", "jari_http=loud", "info,"],
@@ -265,6 +270,21 @@ fn a_password_in_a_url_is_not_told() {
         text.contains("https://me:redacted@example.com") && !text.contains("hunter2"),
         "{text}"
     );
+}
+
+#[test]
+fn a_databases_password_is_neither_told_nor_logged() {
+    let address = "postgres://jari:hunter2@db/jari";
+    let config =
+        load(&file_with("records.url", &format!("\"{address}\"")), &[], flag("log.level", "info"));
+    let config = config.unwrap();
+    assert_eq!(config.records.url.as_ref().map(|url| url.with_password()), Some(address));
+    let shown = format!("{config:?} {}", config.explain());
+    assert!(shown.contains("jari:redacted@db") && !shown.contains("hunter2"), "{shown}");
+    for slip in ["postgres://jari:hunter2@db:port/jari", "postgres://jari:hunter2@db"] {
+        let told = problems(&file_with("records.url", &format!("\"{slip}\"")))[0].to_string();
+        assert!(!told.contains("hunter2"), "{told}");
+    }
 }
 
 #[test]

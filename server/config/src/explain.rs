@@ -9,7 +9,8 @@ use crate::fields::FIELDS;
 use crate::settings::{ForwardedHeader, LogFormat};
 
 impl Config {
-    /// The effective configuration as TOML, with the origin of each value as a comment. There are no secrets in it.
+    /// The effective configuration as TOML, with the origin of each value as a comment. A password is replaced by a
+    /// word: it has to be put back before the text is used as a file.
     ///
     /// # Panics
     /// Never: the origin of every key is kept.
@@ -32,7 +33,7 @@ impl Config {
 
     /// The value of a key, as the file would have it.
     fn value(&self, key: &str) -> Value {
-        let Config { http, ops, store, log, origins: _ } = self;
+        let Config { http, ops, store, records, log, origins: _ } = self;
         let text = |text: &dyn ToString| Value::String(text.to_string());
         match key {
             "http.listen" => text(&http.listen),
@@ -60,6 +61,8 @@ impl Config {
             "http.drain_timeout_ms" => number(http.drain_timeout.0),
             "ops.listen" => text(&ops.listen),
             "store.data_dir" => text(&store.data_dir.display()),
+            "records.url" => records.url.as_ref().map_or_else(|| text(&""), |url| text(url)),
+            "records.start_wait_ms" => number(records.start_wait.0),
             "log.level" => text(&log.level),
             "log.format" => text(&match log.format {
                 LogFormat::Text => "text",

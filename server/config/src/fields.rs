@@ -62,6 +62,8 @@ pub(crate) const FIELDS: &[Field] = &[
     number("http.drain_timeout_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("ops.listen", "an IP address and port"),
     text("store.data_dir", "a path"),
+    text("records.url", "a postgres URL that names a database"),
+    number("records.start_wait_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("log.level", "off, error, warn, info, debug or trace"),
     text("log.format", "text, json, or auto"),
 ];

@@ -1,7 +1,7 @@
 //! Configuration in four steps: built-in default, file, environment, flags; then validation that names every problem.
 //!
-//! Says what the process is run with. Rooms, groups and keys are control data and not here. Nothing here is a secret,
-//! so a [`Config`] may be logged.
+//! Says what the process is run with. Rooms, groups and keys are control data and not here. The one secret that
+//! may be in it, a database's password, does not show itself, so a [`Config`] may be logged.
 
 mod config;
 #[cfg(test)]
@@ -11,6 +11,7 @@ mod fields;
 mod layers;
 mod problems;
 mod read;
+mod records_url;
 #[cfg(test)]
 mod reference_tests;
 mod settings;
@@ -19,5 +20,6 @@ mod validate;
 
 pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
-pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Store};
+pub use records_url::RecordsUrl;
+pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Records, Store};
 pub use sources::{Overrides, Sources};

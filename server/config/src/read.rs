@@ -11,6 +11,7 @@ use url::Url;
 use crate::fields::{self, Kind};
 use crate::layers::Layers;
 use crate::problems::Problem;
+use crate::records_url::{RecordsUrl, redacted};
 use crate::settings::{ForwardedHeader, LogFormat};
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -99,6 +100,14 @@ impl Reader<'_> {
         })
     }
 
+    /// `None` is a problem, `Some(None)` an empty text.
+    pub(crate) fn records_url(&mut self, key: &'static str) -> Option<Option<RecordsUrl>> {
+        self.text(key, |text| match text {
+            "" => Ok(None),
+            _ => RecordsUrl::parse(text).map(Some),
+        })
+    }
+
     pub(crate) fn networks(&mut self, key: &'static str) -> Option<Vec<IpNet>> {
         self.read(key, |value| match value {
             Value::Array(items) => items.iter().map(network).collect(),
@@ -168,14 +177,7 @@ fn network(item: &Value) -> Result<IpNet, String> {
 /// A value as it is shown in messages: a URL's password is not.
 fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => match Url::parse(text) {
-            Ok(mut url) if url.password().is_some() => {
-                // Fails only for URLs that can have no password.
-                let _ = url.set_password(Some("redacted"));
-                format!("{:?}", url.as_str())
-            }
-            _ => value.to_string(),
-        },
+        Value::String(text) => format!("{:?}", redacted(text)),
         _ => value.to_string(),
     }
 }

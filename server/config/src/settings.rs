@@ -7,6 +7,8 @@ use ipnet::IpNet;
 use jari_units::Millis;
 use url::Url;
 
+use crate::records_url::RecordsUrl;
+
 /// Files a process needs beside its connections: databases, logs, listeners, and the clients it answers 503.
 const FILES_RESERVED: u64 = 256;
 
@@ -87,6 +89,15 @@ pub struct Ops {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     pub data_dir: PathBuf,
+}
+
+/// `[records]`: who runs what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Records {
+    /// `None`: a file in the data folder.
+    pub url: Option<RecordsUrl>,
+    /// How long a start waits for the server.
+    pub start_wait: Millis,
 }
 
 /// `[log]`

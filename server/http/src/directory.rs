@@ -1,6 +1,8 @@
 //! The rooms of this installation: definitions from control in memory, and one replica per room, read at its first use.
 //! Writes no definition: operators' handlers do, then tell here.
 
+mod adopt;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,6 +12,8 @@ use jari_ports::{Control, LimitGroup, RoomDefinition, StoreError};
 use jari_units::{GroupId, Mark, RoomId};
 use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
+
+use adopt::Owed;
 
 use crate::jitter::Jitter;
 use crate::room::RoomRuntime;
@@ -26,6 +30,7 @@ pub struct RoomDirectory {
     rooms: ArcSwap<Rooms>,
     /// Changes come one after the other; holds the groups' limits.
     groups: Mutex<HashMap<GroupId, GroupSettings>>,
+    owed: parking_lot::Mutex<Owed>,
 }
 
 /// A room that is defined here.
@@ -104,8 +109,8 @@ impl RoomDirectory {
         jitter: Arc<Jitter>,
         control: &dyn Control,
     ) -> Result<Self, StartError> {
-        let directory =
-            RoomDirectory { calls, jitter, rooms: ArcSwap::default(), groups: Mutex::default() };
+        let (rooms, groups, owed) = Default::default();
+        let directory = RoomDirectory { calls, jitter, rooms, groups, owed };
         for group in control.groups().await? {
             directory.groups.lock().await.insert(group.id, group.settings);
         }
@@ -156,16 +161,15 @@ impl RoomDirectory {
     pub async fn upsert(&self, definition: RoomDefinition) -> Result<(), StoreError> {
         let groups = self.groups.lock().await;
         self.insert(definition.clone());
+        self.owed.lock().rooms.insert(definition.id.clone());
         // A room that joins a group is bound first, then counted; one that leaves is let go of first, then unbound.
         if definition.group.is_some() {
-            self.settle(&definition).await?;
+            self.settle_one(&definition).await?;
         }
         // All of them: an earlier try may have failed before the group that the room left, or joined, heard of it.
-        for (group, settings) in groups.iter() {
-            self.push_group(group, *settings).await?;
-        }
+        self.push_groups(&groups).await?;
         if definition.group.is_none() {
-            self.settle(&definition).await?;
+            self.settle_one(&definition).await?;
         }
         Ok(())
     }
@@ -194,8 +198,8 @@ impl RoomDirectory {
     /// The store's.
     pub async fn upsert_group(&self, group: LimitGroup) -> Result<(), StoreError> {
         let mut groups = self.groups.lock().await;
-        groups.insert(group.id.clone(), group.settings);
-        self.push_group(&group.id, group.settings).await
+        groups.insert(group.id, group.settings);
+        self.push_groups(&groups).await
     }
 
     /// Forgets a limit group that control has deleted; no room names it any more.
@@ -242,6 +246,18 @@ impl RoomDirectory {
                 _ = calls.run("change", calls.store.change(id, Mark::NONE, change)).await?;
             }
         }
+        Ok(())
+    }
+
+    async fn push_groups(
+        &self,
+        groups: &HashMap<GroupId, GroupSettings>,
+    ) -> Result<(), StoreError> {
+        self.owed.lock().groups = true;
+        for (group, settings) in groups {
+            self.push_group(group, *settings).await?;
+        }
+        self.owed.lock().groups = false;
         Ok(())
     }
 

@@ -84,7 +84,7 @@ pub(crate) fn new_visitor(state: &AppState) -> (String, Timestamp) {
     let now = state.clock.now();
     let expires_at = now + VISITOR_TTL;
     let token = VisitorToken { id, room: None, issued_at: now, expires_at };
-    (state.keys.sign(&token), expires_at)
+    (state.keys().sign(&token), expires_at)
 }
 
 /// The cookie of a fresh anonymous identity, for a browser that shows no good one.
@@ -96,7 +96,7 @@ pub(crate) fn visitor_cookie_where_missing(
     let secure = state.options.secure();
     let known = CookieKind::Visitor
         .read(headers, secure)
-        .any(|text| state.keys.open::<VisitorToken>(text, state.clock.now()).is_ok());
+        .any(|text| state.keys().open::<VisitorToken>(text, state.clock.now()).is_ok());
     (!known).then(|| CookieKind::Visitor.set(&new_visitor(state).0, VISITOR_TTL, secure))
 }
 
@@ -119,13 +119,13 @@ pub(crate) fn joiner(
 fn anonymous(state: &AppState, room: &RoomId, headers: &HeaderMap) -> Result<Joiner, Refusal> {
     let shown = shown(headers, CookieKind::Visitor, state.options.secure());
     let open = |text| {
-        let visitor: VisitorToken = state.keys.open(text, state.clock.now())?;
+        let visitor: VisitorToken = state.keys().open(text, state.clock.now())?;
         let everywhere = visitor.room.is_none();
         everywhere.then_some(visitor).ok_or_else(|| Refusal::invalid_token("wrong_room"))
     };
     let visitor =
         first_good(shown, open).unwrap_or_else(|| Err(Refusal::new(Code::IdentityRequired)))?;
-    let subject = visitor_subject(&state.keys, room, &visitor.id);
+    let subject = visitor_subject(&state.keys(), room, &visitor.id);
     Ok(Joiner { subject, room_visitor: None })
 }
 
@@ -142,7 +142,7 @@ fn by_entry(
     };
     match entry_token(state, room, text) {
         Ok(token) => {
-            let subject = entry_subject(&state.keys, room, &token.subject);
+            let subject = entry_subject(&state.keys(), room, &token.subject);
             let room_visitor = Some(sign_room_visitor(state, room, subject));
             Ok(Joiner { subject, room_visitor })
         }
@@ -154,8 +154,8 @@ fn by_entry(
                 _ => open_room_visitor(state, room, text).ok(),
             };
             // One that has expired still says whom the tenant meant: not whoever used this browser before.
-            let meant = open_expired::<EntryToken>(&state.keys, text).ok();
-            let meant = meant.map(|token| entry_subject(&state.keys, room, &token.subject));
+            let meant = open_expired::<EntryToken>(&state.keys(), text).ok();
+            let meant = meant.map(|token| entry_subject(&state.keys(), room, &token.subject));
             let good = good.filter(|subject| meant.is_none_or(|meant| meant == *subject));
             let subject = good.ok_or(refusal)?;
             Ok(Joiner { subject, room_visitor: None })
@@ -164,7 +164,7 @@ fn by_entry(
 }
 
 fn entry_token(state: &AppState, room: &RoomId, text: &str) -> Result<EntryToken, Refusal> {
-    let token: EntryToken = state.keys.open(text, state.clock.now())?;
+    let token: EntryToken = state.keys().open(text, state.clock.now())?;
     in_room(&token.room, room).map(|()| token)
 }
 
@@ -172,11 +172,11 @@ fn entry_token(state: &AppState, room: &RoomId, text: &str) -> Result<EntryToken
 fn sign_room_visitor(state: &AppState, room: &RoomId, subject: SubjectKey) -> String {
     let now = state.clock.now();
     let (id, room, expires_at) = (subject.0, Some(room.clone()), now + ROOM_VISITOR_TTL);
-    state.keys.sign(&VisitorToken { id, room, issued_at: now, expires_at })
+    state.keys().sign(&VisitorToken { id, room, issued_at: now, expires_at })
 }
 
 fn open_room_visitor(state: &AppState, room: &RoomId, text: &str) -> Result<SubjectKey, Refusal> {
-    let token: VisitorToken = state.keys.open(text, state.clock.now())?;
+    let token: VisitorToken = state.keys().open(text, state.clock.now())?;
     match &token.room {
         Some(of) if of == room => Ok(SubjectKey(token.id)),
         _ => Err(Refusal::invalid_token("wrong_room")),
@@ -223,7 +223,7 @@ pub(crate) fn receipt(
 ) -> Result<PlaceToken, Refusal> {
     let shown = shown(headers, CookieKind::Place(room), state.options.secure());
     let open = |text| {
-        let token: PlaceToken = state.keys.open(text, state.clock.now())?;
+        let token: PlaceToken = state.keys().open(text, state.clock.now())?;
         in_room(&token.room, room).map(|()| token)
     };
     first_good(shown, open).unwrap_or_else(|| Err(Refusal::new(Code::PlaceRequired)))
@@ -238,7 +238,7 @@ pub(crate) fn stream_key(
     room: &RoomId,
     text: &str,
 ) -> Result<StreamKey, Refusal> {
-    let key: StreamKey = state.keys.open(text, state.clock.now())?;
+    let key: StreamKey = state.keys().open(text, state.clock.now())?;
     in_room(&key.room, room).map(|()| key)
 }
 
@@ -253,7 +253,7 @@ pub(crate) fn pass(
 ) -> Result<PassToken, &'static str> {
     let open = |text: &str| {
         let token: PassToken =
-            open_expired(&state.keys, text).map_err(crate::problem_response::token_reason)?;
+            open_expired(&state.keys(), text).map_err(crate::problem_response::token_reason)?;
         if token.room == *room { Ok(token) } else { Err("wrong_room") }
     };
     let by_bearer = bearer(headers).map(open);

@@ -2,7 +2,7 @@
 //!
 //! Start at `router.rs`: every address is there, each leads to one file under `handlers`. Handlers answer polls from
 //! the rooms' replicas (`room.rs`, `directory.rs`) and reach the store only through a room's batches. `serve.rs` is the
-//! listener, `admitter.rs` ticks the rooms. Which store and which database are behind the ports is not known here.
+//! listener, `admitter.rs` ticks the rooms, `control_watch.rs` notices what other nodes changed. Which store and which database are behind the ports is not known here.
 
 pub mod admitter;
 mod answers;
@@ -10,6 +10,7 @@ pub mod api_keys;
 mod call_log;
 mod changes;
 mod client_address;
+pub mod control_watch;
 mod cookies;
 mod directory;
 mod drain;
@@ -22,6 +23,7 @@ mod identity;
 mod jitter;
 mod join_limit;
 mod json_body;
+mod key_ring;
 pub mod metrics;
 pub mod ops;
 mod options;
@@ -47,6 +49,7 @@ mod turned_away;
 
 pub use directory::{RoomDirectory, RoomEntry};
 pub use drain::Drain;
+pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};
 pub use options::{
     ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
 };

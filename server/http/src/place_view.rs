@@ -127,7 +127,7 @@ pub(crate) fn sign_pass(
     grant: PassGrant,
     expires_at: Timestamp,
 ) -> String {
-    state.keys.sign(&PassToken {
+    state.keys().sign(&PassToken {
         room: room.id.clone(),
         pass: grant.id,
         subject,
@@ -139,7 +139,7 @@ pub(crate) fn sign_pass(
 /// A key that opens one stream of this place.
 #[must_use]
 pub(crate) fn sign_stream_key(state: &AppState, place: &PlaceToken) -> String {
-    state.keys.sign(&StreamKey {
+    state.keys().sign(&StreamKey {
         room: place.room.clone(),
         incarnation: place.incarnation,
         seq: place.seq,

@@ -186,7 +186,7 @@ fn tell(
     let mut cookies = Vec::with_capacity(3);
     if seen.view.status != jari_api::PlaceStatus::Ended {
         place.as_of = place.as_of.max(seen.as_of);
-        let token = state.keys.sign(&place);
+        let token = state.keys().sign(&place);
         cookies.push(CookieKind::Place(&room.id).set(&token, PLACE_COOKIE_TTL, secure));
         seen.view.place_token = Some(token);
         if seen.view.stream {

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use arc_swap::{ArcSwap, Guard};
 use jari_pass::KeyRing;
 use jari_ports::{Clock, Control, ControlError, Entropy, LineStore, StoreError};
 use jari_units::RoomId;
@@ -47,7 +48,7 @@ pub struct Shared {
     pub control: Arc<dyn Control>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
-    pub keys: KeyRing,
+    pub(crate) ring: ArcSwap<KeyRing>,
     pub api_keys: ApiKeys,
     pub rooms: RoomDirectory,
     pub changes: Changes,
@@ -80,6 +81,14 @@ impl Deref for AppState {
     }
 }
 
+impl Shared {
+    /// The signing keys in use. Not to be kept: another node may add one.
+    #[must_use]
+    pub fn keys(&self) -> Guard<Arc<KeyRing>> {
+        self.ring.load()
+    }
+}
+
 impl AppState {
     /// Reads rooms, groups and keys, and makes sure that the store has them.
     ///
@@ -87,6 +96,8 @@ impl AppState {
     /// Where control or the store does not answer.
     pub async fn start(parts: AppParts) -> Result<Self, StartError> {
         let AppParts { store, control, clock, entropy, keys, options, metrics } = parts;
+        // Before anything is read: what came after it is then found by `control_watch`.
+        let changes = Changes::since(control.revision().await?);
         let jitter = Arc::new(Jitter::new(&*entropy));
         let store_health = Arc::new(StoreHealth::default());
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), store_health.clone()));
@@ -100,10 +111,10 @@ impl AppState {
             control,
             clock,
             entropy,
-            keys,
+            ring: ArcSwap::from_pointee(keys),
             api_keys,
             rooms,
-            changes: Changes::default(),
+            changes,
             options,
             metrics,
             store_health,

@@ -39,6 +39,13 @@ impl TestAppBuilder {
         self
     }
 
+    /// A key that is good there already: of another node's first start.
+    #[must_use]
+    pub fn admin_key(mut self, key: &str) -> Self {
+        self.key = Some(key.to_owned());
+        self
+    }
+
     /// Starts it.
     ///
     /// # Panics

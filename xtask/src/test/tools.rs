@@ -10,6 +10,9 @@ use crate::machine;
 
 /// A Debian package and the file that shows it is there. Streams are tested through a real nginx.
 const NGINX: (&str, &str) = ("nginx", "/usr/sbin/nginx");
+/// Debian's own version, whichever it is: its programs lie in a folder of that name.
+const POSTGRES: &str = "postgresql";
+const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 const BROWSER: [(&str, &str); 2] = [
     ("chromium", "/usr/bin/chromium"),
     // Without it Korean is boxes on the screenshots.
@@ -27,6 +30,7 @@ const BROWSER_TESTS: &str = "testing/browser";
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
     debian_packages(root, &[NGINX])?;
+    postgres(root)?;
     if browser {
         debian_packages(root, &BROWSER)?;
         node(root)?;
@@ -68,6 +72,21 @@ fn debian_packages(root: &Path, packages: &[(&'static str, &str)]) -> Result<()>
     let mut arguments = vec!["install", "--yes", "--quiet=2", "--no-install-recommends"];
     arguments.extend(missing);
     apt(root, &arguments, &by_hand)
+}
+
+/// Records are tested on a real server. The tests make clusters of their own: the one that the package may start is left
+/// alone.
+fn postgres(root: &Path) -> Result<()> {
+    let versions = std::fs::read_dir(POSTGRES_VERSIONS).into_iter().flatten().flatten();
+    let newest = versions.map(|entry| entry.path()).filter(|it| it.join("bin/initdb").is_file());
+    match newest.max() {
+        Some(version) => {
+            println!("PostgreSQL is there: {}", version.display());
+            Ok(())
+        }
+        // A file that cannot be there: the package is wanted.
+        None => debian_packages(root, &[(POSTGRES, "")]),
+    }
 }
 
 fn apt(root: &Path, arguments: &[&str], by_hand: &str) -> Result<()> {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use jari_ports::{ApiKeyScope, Control, ControlError, NewApiKey, SigningKey, SigningKeyState};
 use jari_units::Timestamp;
 
+use super::note;
+
 fn api_key(id: &str) -> NewApiKey {
     NewApiKey {
         id: id.to_owned(),
@@ -19,7 +21,7 @@ pub(crate) async fn an_api_key_comes_back_as_it_was_added(control: Arc<dyn Contr
     for scope in [ApiKeyScope::Tenant, ApiKeyScope::Admin] {
         let mut key = api_key(&format!("{scope:?}"));
         key.scope = scope;
-        control.add_api_key(key.clone(), Timestamp(12)).await.unwrap();
+        control.add_api_key(key.clone(), Timestamp(12), note()).await.unwrap();
         let read = control.api_keys().await.unwrap().pop().unwrap();
         assert_eq!((read.id, read.tenant, read.scope), (key.id, key.tenant, scope));
         assert_eq!((read.name, read.hash, read.created_at), (key.name, key.hash, Timestamp(12)));
@@ -30,7 +32,7 @@ pub(crate) async fn an_api_key_comes_back_as_it_was_added(control: Arc<dyn Contr
 pub(crate) async fn api_keys_are_listed_in_order_of_creation(control: Arc<dyn Control>) {
     // All in one millisecond, and with ids in another order.
     for id in ["c", "a", "b"] {
-        control.add_api_key(api_key(id), Timestamp(1)).await.unwrap();
+        control.add_api_key(api_key(id), Timestamp(1), note()).await.unwrap();
     }
     let keys = control.api_keys().await.unwrap();
     assert_eq!(keys.iter().map(|key| key.id.as_str()).collect::<Vec<_>>(), ["c", "a", "b"]);
@@ -39,19 +41,61 @@ pub(crate) async fn api_keys_are_listed_in_order_of_creation(control: Arc<dyn Co
 pub(crate) async fn an_api_key_is_added_once(control: Arc<dyn Control>) {
     let mut other = api_key("a");
     other.hash = [9; 32];
-    control.add_api_key(api_key("a"), Timestamp(1)).await.unwrap();
-    let again = control.add_api_key(other, Timestamp(2)).await;
+    control.add_api_key(api_key("a"), Timestamp(1), note()).await.unwrap();
+    let again = control.add_api_key(other, Timestamp(2), note()).await;
     assert_eq!(again, Err(ControlError::Conflict("API key a".to_owned())));
     assert_eq!(control.api_keys().await.unwrap()[0].hash, api_key("a").hash);
 }
 
+/// Nodes that start together for the first time: one makes the first key, the others learn that they need none.
+pub(crate) async fn one_of_many_first_keys_is_stored(control: Arc<dyn Control>) {
+    let starts = (0..8).map(|node: u32| {
+        let control = control.clone();
+        tokio::spawn(async move {
+            let key = api_key(&format!("node-{node}"));
+            control.add_first_api_key(key, Timestamp(1), note()).await.unwrap()
+        })
+    });
+    let mut stored = 0;
+    for start in starts.collect::<Vec<_>>() {
+        stored += u32::from(start.await.unwrap());
+    }
+    assert_eq!((stored, control.api_keys().await.unwrap().len()), (1, 1));
+    assert_eq!(control.audit(None, None, 10).await.unwrap().entries.len(), 1);
+    let later = control.add_first_api_key(api_key("late"), Timestamp(9), note()).await;
+    assert_eq!(later, Ok(false));
+    control.add_api_key(api_key("second"), Timestamp(9), note()).await.unwrap();
+    assert_eq!(control.api_keys().await.unwrap().len(), 2);
+}
+
+/// Two nodes note the same busy keys, each in an order of its own.
+pub(crate) async fn uses_noted_by_many_at_once_are_all_written(control: Arc<dyn Control>) {
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    for id in ids {
+        control.add_api_key(api_key(id), Timestamp(1), note()).await.unwrap();
+    }
+    let writes = (0..8_usize).map(|node| {
+        let control = control.clone();
+        tokio::spawn(async move {
+            let mut uses = ids.map(|id| (id.to_owned(), Timestamp(10 + node as u64))).to_vec();
+            uses.rotate_left(node % ids.len());
+            control.note_api_key_use(uses).await
+        })
+    });
+    for write in writes.collect::<Vec<_>>() {
+        assert_eq!(write.await.unwrap(), Ok(()));
+    }
+    let keys = control.api_keys().await.unwrap();
+    assert!(keys.iter().all(|key| key.last_used_at == Some(Timestamp(17))), "{keys:?}");
+}
+
 pub(crate) async fn revoking_is_idempotent_and_keeps_the_first_time(control: Arc<dyn Control>) {
-    let unknown = control.revoke_api_key("a", Timestamp(5)).await;
+    let unknown = control.revoke_api_key("a", Timestamp(5), note()).await;
     assert_eq!(unknown, Err(ControlError::NotFound("API key a".to_owned())));
-    control.add_api_key(api_key("a"), Timestamp(1)).await.unwrap();
-    control.add_api_key(api_key("b"), Timestamp(1)).await.unwrap();
+    control.add_api_key(api_key("a"), Timestamp(1), note()).await.unwrap();
+    control.add_api_key(api_key("b"), Timestamp(1), note()).await.unwrap();
     for at in [6, 7] {
-        assert_eq!(control.revoke_api_key("a", Timestamp(at)).await, Ok(()));
+        assert_eq!(control.revoke_api_key("a", Timestamp(at), note()).await, Ok(()));
     }
     let revoked: Vec<_> =
         control.api_keys().await.unwrap().iter().map(|key| key.revoked_at).collect();
@@ -60,7 +104,7 @@ pub(crate) async fn revoking_is_idempotent_and_keeps_the_first_time(control: Arc
 
 pub(crate) async fn uses_are_noted_in_one_write_and_the_newest_stays(control: Arc<dyn Control>) {
     for id in ["a", "b", "c"] {
-        control.add_api_key(api_key(id), Timestamp(1)).await.unwrap();
+        control.add_api_key(api_key(id), Timestamp(1), note()).await.unwrap();
     }
     let uses = [("a", 30), ("b", 10), ("unknown", 99), ("a", 20)];
     let uses = uses.map(|(id, at)| (id.to_owned(), Timestamp(at))).to_vec();
@@ -84,17 +128,17 @@ pub(crate) async fn signing_keys_come_back_in_order_of_id(control: Arc<dyn Contr
         signing_key(255, SigningKeyState::Active),
     ];
     for key in [2, 0, 1].map(|at: usize| keys[at].clone()) {
-        control.add_signing_key(key).await.unwrap();
+        control.add_signing_key(key, note()).await.unwrap();
     }
     assert_eq!(control.signing_keys().await.unwrap(), keys);
 }
 
 pub(crate) async fn a_signing_key_is_added_once(control: Arc<dyn Control>) {
     let first = signing_key(1, SigningKeyState::Active);
-    control.add_signing_key(first.clone()).await.unwrap();
+    control.add_signing_key(first.clone(), note()).await.unwrap();
     let mut other = first.clone();
     other.secret = [1; 32];
-    let again = control.add_signing_key(other).await;
+    let again = control.add_signing_key(other, note()).await;
     assert_eq!(again, Err(ControlError::Conflict("signing key 1".to_owned())));
     assert_eq!(control.signing_keys().await.unwrap(), [first]);
 }

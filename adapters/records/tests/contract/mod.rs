@@ -1,30 +1,76 @@
-//! What every database must do the same way: each clause of the Control contract. Knows no database: whoever includes
-//! it hands in fresh, empty records.
+//! What every database must do the same way: each clause of the Control contract, listed once. Knows no database:
+//! whoever includes it hands in fresh, empty records.
 
 pub(crate) mod audit;
 pub(crate) mod groups;
 pub(crate) mod keys;
+pub(crate) mod revision;
 pub(crate) mod rooms;
 
 use jari_line::{Aimd, PacerKind, Settings};
-use jari_ports::{Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{AuditEntry, Identity, OnStoreFailure, RoomDefinition};
 use jari_units::Timestamp;
 
-/// Makes one test of each clause; `$fresh` gives empty records and something that keeps them alive.
+/// Hands every clause to the macro `$then`, with `$with` before.
 macro_rules! control_contract {
-    ($fresh:path: $($module:ident { $($clause:ident),* $(,)? })*) => {
-        $(mod $module {
-            $(
-                #[tokio::test]
-                async fn $clause() {
-                    let (control, _kept) = $fresh().await;
-                    crate::contract::$module::$clause(control).await;
-                }
-            )*
-        })*
+    ($then:ident!($with:expr)) => {
+        $then! { $with;
+            rooms {
+                a_room_comes_back_as_it_was_written,
+                every_word_comes_back,
+                rooms_are_listed_by_id,
+                creating_an_existing_room_conflicts,
+                a_write_replaces_the_version_it_names,
+                one_of_many_concurrent_writes_wins,
+                a_deleted_room_is_gone,
+            }
+            groups {
+                groups_are_written_by_version_and_listed_by_id,
+                a_deleted_group_is_gone,
+                a_room_names_only_a_group_that_exists,
+                a_group_with_rooms_is_not_deleted,
+            }
+            keys {
+                an_api_key_comes_back_as_it_was_added,
+                api_keys_are_listed_in_order_of_creation,
+                an_api_key_is_added_once,
+                one_of_many_first_keys_is_stored,
+                revoking_is_idempotent_and_keeps_the_first_time,
+                uses_are_noted_in_one_write_and_the_newest_stays,
+                uses_noted_by_many_at_once_are_all_written,
+                signing_keys_come_back_in_order_of_id,
+                a_signing_key_is_added_once,
+            }
+            audit {
+                an_entry_comes_back_as_it_was_appended,
+                concurrent_entries_get_every_number_once,
+                pages_go_from_the_newest_to_the_first,
+                a_target_filters_exactly,
+                a_page_has_between_one_and_200_entries,
+            }
+            revision {
+                every_write_raises_the_revision_and_nothing_else_does,
+                a_write_and_its_entry_are_there_together,
+                a_refused_write_leaves_no_trace,
+                what_is_read_after_a_revision_is_as_new,
+            }
+        }
     };
 }
 pub(crate) use control_contract;
+
+/// An entry that goes with a write.
+pub(crate) fn note() -> AuditEntry {
+    AuditEntry {
+        no: 0,
+        at: Timestamp(1_800_000_000_000),
+        actor: "key:abc".to_owned(),
+        action: "test.write".to_owned(),
+        target: "room:shop".to_owned(),
+        before: String::new(),
+        after: r#"{"왜": "시험"}"#.to_owned(),
+    }
+}
 
 /// A room that uses every field.
 pub(crate) fn room(id: &str) -> RoomDefinition {

@@ -12,7 +12,8 @@ Examples:
   jari backup --data /var/lib/jari --to /var/backups/jari-2027-01-31
   jari serve --data /var/backups/jari-2027-01-31     # a copy is a data folder
 
-The copy holds the signing keys: keep it as safe as the data folder itself.";
+The copy holds the signing keys: keep it as safe as the data folder itself.
+Records on a database server are not copied: back them up there, with pg_dump.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

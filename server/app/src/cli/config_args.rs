@@ -24,6 +24,10 @@ pub(super) struct ConfigArgs {
     /// The data folder. [env: JARI__STORE__DATA_DIR] [default: jari-data]
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
+    /// The records' database, postgres://USER@HOST/DATABASE, where they are not in the data folder. A password here is
+    /// seen by everybody on the machine: use the variable, or PGPASSWORD. [env: JARI__RECORDS__URL]
+    #[arg(long, value_name = "URL")]
+    records: Option<String>,
     /// What is logged: off, error, warn, info, debug, trace; by module too. [env: JARI__LOG__LEVEL] [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
@@ -40,6 +44,7 @@ impl ConfigArgs {
             .with("--public-url", "http.public_url", self.public_url.as_ref())
             .with("--ops-listen", "ops.listen", self.ops_listen.as_ref())
             .with("--data", "store.data_dir", self.data.as_ref())
+            .with("--records", "records.url", self.records.as_ref())
             .with("--log-level", "log.level", self.log_level.as_ref())
             .with("--log-format", "log.format", self.log_format.as_ref());
         Config::load(&Sources::from_process(self.config.clone(), overrides))

@@ -9,7 +9,7 @@ use jari_http::api_keys::FreshKey;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, HttpOptions};
 use jari_pass::{KeyRing, RingKey};
-use jari_ports::{ApiKeyScope, Clock, Control, NewApiKey};
+use jari_ports::{ApiKeyScope, AuditEntry, Clock, Control, NewApiKey};
 use jari_records::Records;
 use jari_testkit::{Integrator, Operator};
 use serde_json::{Value, json};
@@ -34,12 +34,14 @@ async fn start() -> Crossed {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let line = EmbeddedStore::open(&dir.path().join("line"), clock.clone()).expect("a folder");
     let records = dir.path().join("records.db").display().to_string();
-    let control = Arc::new(Lagging::new(Records::open(&records).await.expect("a fresh file")));
+    let control = Arc::new(Lagging::new(
+        Records::open(&records, Duration::ZERO).await.expect("a fresh file"),
+    ));
     let admin = FreshKey::make(&SystemEntropy);
     let (id, tenant) = (admin.id.clone(), "test".parse().expect("an id"));
     let (scope, name, hash) = (ApiKeyScope::Admin, "a test".to_owned(), admin.hash);
     let key = NewApiKey { id, tenant, scope, name, hash };
-    control.add_api_key(key, clock.now()).await.expect("stored");
+    control.add_api_key(key, clock.now(), AuditEntry::default()).await.expect("stored");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
     let url: url::Url = format!("http://{address}/").parse().expect("a URL");

@@ -51,18 +51,20 @@ macro_rules! lagging {
 }
 
 lagging! {
+    revision() -> u64;
     rooms() -> Vec<RoomDefinition>;
-    put_room(definition: RoomDefinition) -> u64;
-    delete_room(id: &RoomId) -> ();
+    put_room(definition: RoomDefinition, entry: AuditEntry) -> u64;
+    delete_room(id: &RoomId, entry: AuditEntry) -> ();
     groups() -> Vec<LimitGroup>;
-    put_group(group: LimitGroup) -> u64;
-    delete_group(id: &GroupId) -> ();
+    put_group(group: LimitGroup, entry: AuditEntry) -> u64;
+    delete_group(id: &GroupId, entry: AuditEntry) -> ();
     api_keys() -> Vec<ApiKey>;
-    add_api_key(key: NewApiKey, at: Timestamp) -> ();
-    revoke_api_key(id: &str, at: Timestamp) -> ();
+    add_api_key(key: NewApiKey, at: Timestamp, entry: AuditEntry) -> ();
+    add_first_api_key(key: NewApiKey, at: Timestamp, entry: AuditEntry) -> bool;
+    revoke_api_key(id: &str, at: Timestamp, entry: AuditEntry) -> ();
     note_api_key_use(uses: Vec<(String, Timestamp)>) -> ();
     signing_keys() -> Vec<SigningKey>;
-    add_signing_key(key: SigningKey) -> ();
+    add_signing_key(key: SigningKey, entry: AuditEntry) -> ();
     append_audit(entry: AuditEntry) -> u64;
     audit(target: Option<String>, before_no: Option<u64>, limit: u32) -> AuditPage;
 }

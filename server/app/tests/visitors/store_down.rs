@@ -14,8 +14,8 @@ use jari_http::{AppParts, AppState, HttpOptions};
 use jari_line::Settings;
 use jari_pass::{KeyRing, RingKey};
 use jari_ports::{
-    ApiKeyScope, Clock, Control, Identity, LineStore, NewApiKey, OnStoreFailure, RoomDefinition,
-    StoreError,
+    ApiKeyScope, AuditEntry, Clock, Control, Identity, LineStore, NewApiKey, OnStoreFailure,
+    RoomDefinition, StoreError,
 };
 use jari_records::Records;
 use jari_testkit::{Operator, Visitor, eventually};
@@ -59,13 +59,13 @@ async fn start() -> Broken {
     let line =
         EmbeddedStore::open(&dir.path().join("line"), clock.clone()).expect("a fresh folder");
     let records = dir.path().join("records.db").display().to_string();
-    let control = Arc::new(Records::open(&records).await.expect("a fresh file"));
+    let control = Arc::new(Records::open(&records, Duration::ZERO).await.expect("a fresh file"));
     for (id, policy) in [
         ("wait", OnStoreFailure::Wait),
         ("refuse", OnStoreFailure::Refuse),
         ("pass", OnStoreFailure::Pass),
     ] {
-        control.put_room(room(id, policy)).await.expect("stored");
+        control.put_room(room(id, policy), AuditEntry::default()).await.expect("stored");
     }
     let key = FreshKey::make(&SystemEntropy);
     let admin = NewApiKey {
@@ -75,7 +75,7 @@ async fn start() -> Broken {
         name: "test".to_owned(),
         hash: key.hash,
     };
-    control.add_api_key(admin, clock.now()).await.expect("stored");
+    control.add_api_key(admin, clock.now(), AuditEntry::default()).await.expect("stored");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
     let url: url::Url = format!("http://{address}/").parse().expect("a URL");
@@ -93,6 +93,7 @@ async fn start() -> Broken {
     .await
     .expect("everything answers");
     tokio::spawn(jari_http::admitter::run(state.clone()));
+    tokio::spawn(jari_http::control_watch::run(state.clone()));
     tokio::spawn(jari_http::serve(state, listener));
     let operator = Operator::new(url.clone(), &key.text);
     Broken { url, operator, down, _dir: dir }
@@ -168,6 +169,23 @@ async fn a_change_that_the_store_missed_can_be_repeated() {
     broken.down.store(false, Ordering::SeqCst);
     operator.patch("/v1/admin/rooms/wait", &joins).await.expect(200);
     admitted(&broken.url, "wait").await;
+}
+
+/// Nobody repeats it: the store gets it once it is back.
+#[tokio::test]
+async fn issue_4_a_change_that_the_store_missed_reaches_it_by_itself() {
+    let broken = start().await;
+    let operator = &broken.operator;
+    assert!((operator.stats("wait").await.rate_per_s - 1_000.0).abs() < 0.1);
+    broken.down.store(true, Ordering::SeqCst);
+    let slower = json!({"settings": {"rate_per_s": 7}});
+    operator.patch("/v1/admin/rooms/wait", &slower).await.problem(503, "store_unavailable");
+    broken.down.store(false, Ordering::SeqCst);
+    eventually("the store has the new rate", async || {
+        let rate = operator.stats("wait").await.rate_per_s;
+        ((rate - 7.0).abs() < 0.1).then_some(())
+    })
+    .await;
 }
 
 /// A room that was deleted while the store was away, and made again, is a new one: nobody of the old one is in it.

@@ -85,7 +85,7 @@ fn whom(
     match (request.count, request.subjects) {
         (Some(count), None) if bounds.contains(&count) => Ok((AdmitNow::Count(count), Vec::new())),
         (None, Some(names)) if bounds.contains(&(names.len() as u64)) => {
-            let keys = names.iter().map(|name| named_subject(&state.keys, room, name));
+            let keys = names.iter().map(|name| named_subject(&state.keys(), room, name));
             Ok((AdmitNow::Subjects(keys.collect::<Result<_, _>>()?), names))
         }
         (Some(_), None) => refuse("count", format!("1 to {ADMIT_MAX} at a time")),

@@ -47,6 +47,6 @@ pub(crate) async fn create(
     let expires_at = now + ENTRY_TTL;
     let token = EntryToken { room: definition.id.clone(), subject, issued_at: now, expires_at };
     let created =
-        EntryCreated { entry_token: state.keys.sign(&token), expires_at: expires_at.into() };
+        EntryCreated { entry_token: state.keys().sign(&token), expires_at: expires_at.into() };
     Ok(json(StatusCode::CREATED, &created))
 }

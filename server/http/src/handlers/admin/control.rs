@@ -228,7 +228,7 @@ fn keys(state: &AppState, room: &str, body: &SubjectsRequest) -> Result<Vec<Subj
         return Err(invalid("subjects", format!("has 1 to {ADMIT_MAX} entries")));
     }
     let definition = state.room_entry(room)?.definition();
-    let key = |name: &String| named_subject(&state.keys, &definition, name);
+    let key = |name: &String| named_subject(&state.keys(), &definition, name);
     body.subjects.iter().map(key).collect()
 }
 

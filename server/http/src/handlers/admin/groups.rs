@@ -11,7 +11,7 @@ use jari_units::GroupId;
 
 use super::caller::Admin;
 use super::rooms::{invalid, match_version};
-use super::trail::{Step, note};
+use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::json_body::JsonBody;
 use crate::problem_response::Refusal;
@@ -57,21 +57,21 @@ pub(crate) async fn put(
 ) -> Result<Response, Refusal> {
     let id: GroupId =
         group.parse().map_err(|error: jari_units::IdError| invalid("group", error.to_string()))?;
-    let _turn = state.changes.turn().await;
+    let mut turn = state.turn().await?;
     let old = find(&state, &group).await?;
     let version = old.as_ref().map_or(0, |old| old.version);
     match_version(&headers, version)?;
     let settings = body.to_settings().map_err(|error| invalid("rate_per_s", error.to_string()))?;
     check(&settings)?;
-    let mut new = LimitGroup { id, settings, version };
-    new.version = state.control.put_group(new.clone()).await?;
-    let view = view(&state, &new);
+    let new = LimitGroup { id, settings, version };
+    let stored = LimitGroup { version: version + 1, ..new.clone() };
+    let view = view(&state, &stored);
     let before = old.map(|old| GroupView::new(&old, Vec::new()));
     let step = Step::changed(before, &view);
-    let noted = note(&state, &caller, "group.set", format!("group:{}", new.id), step).await;
-    // Whether noted or not: control has it, so the line must.
-    state.rooms.upsert_group(new).await?;
-    noted?;
+    let entry = entry(&state, &caller, "group.set", format!("group:{}", new.id), &step);
+    state.control.put_group(new, entry).await?;
+    turn.wrote();
+    state.rooms.upsert_group(stored).await?;
     Ok(json(StatusCode::OK, &view))
 }
 
@@ -84,12 +84,13 @@ pub(crate) async fn delete(
     Admin(caller): Admin,
     Path(group): Path<String>,
 ) -> Result<Response, Refusal> {
-    let _turn = state.changes.turn().await;
+    let mut turn = state.turn().await?;
     let old = find(&state, &group).await?.ok_or_else(|| unknown(&group))?;
-    state.control.delete_group(&old.id).await?;
-    state.rooms.remove_group(&old.id).await;
     let step = Step::gone(GroupView::new(&old, Vec::new()));
-    note(&state, &caller, "group.delete", format!("group:{}", old.id), step).await?;
+    let entry = entry(&state, &caller, "group.delete", format!("group:{}", old.id), &step);
+    state.control.delete_group(&old.id, entry).await?;
+    turn.wrote();
+    state.rooms.remove_group(&old.id).await;
     Ok(no_content())
 }
 

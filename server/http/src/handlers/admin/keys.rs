@@ -10,8 +10,8 @@ use jari_units::TenantId;
 use serde_json::json as value;
 
 use super::caller::Admin;
-use super::rooms::invalid;
-use super::trail::{Step, note};
+use super::rooms::{check_one_line, invalid};
+use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::api_keys::FreshKey;
 use crate::json_body::JsonBody;
@@ -45,21 +45,22 @@ pub(crate) async fn create(
     if body.name.trim().is_empty() || body.name.len() > NAME_MAX_BYTES {
         return Err(invalid("name", format!("has 1 to {NAME_MAX_BYTES} bytes")));
     }
+    check_one_line("name", &body.name)?;
     let tenant: TenantId = match &body.tenant {
         Some(tenant) => tenant
             .parse()
             .map_err(|error: jari_units::IdError| invalid("tenant", error.to_string()))?,
         None => caller.tenant.clone(),
     };
-    let _turn = state.changes.turn().await;
+    let mut turn = state.turn().await?;
     let fresh = FreshKey::make(&*state.entropy);
-    let told = value!({"name": body.name, "scope": body.scope, "tenant": tenant});
+    let told = Step::made(value!({"name": body.name, "scope": body.scope, "tenant": tenant}));
     let (id, hash) = (fresh.id.clone(), fresh.hash);
     let key = NewApiKey { id, tenant, scope: body.scope.into(), name: body.name, hash };
-    state.control.add_api_key(key, state.clock.now()).await?;
+    let entry = entry(&state, &caller, "key.create", format!("key:{}", fresh.id), &told);
+    state.control.add_api_key(key, state.clock.now(), entry).await?;
     state.api_keys.reload().await?;
-    let target = format!("key:{}", fresh.id);
-    note(&state, &caller, "key.create", target, Step::made(told)).await?;
+    turn.wrote();
     let created = ApiKeyCreated { id: fresh.id, key: fresh.text };
     Ok(json(StatusCode::CREATED, &created))
 }
@@ -76,13 +77,14 @@ pub(crate) async fn revoke(
     if id == caller.key_id {
         return Err(invalid("id", "is the calling key's own; revoke it with another one"));
     }
-    let _turn = state.changes.turn().await;
-    match state.control.revoke_api_key(&id, state.clock.now()).await {
+    let mut turn = state.turn().await?;
+    let step = Step::made(value!({"revoked": true}));
+    let entry = entry(&state, &caller, "key.revoke", format!("key:{id}"), &step);
+    match state.control.revoke_api_key(&id, state.clock.now(), entry).await {
         Err(ControlError::NotFound(_)) => return Err(Refusal::new(Code::UnknownKey)),
         revoked => revoked?,
     }
     state.api_keys.reload().await?;
-    let step = Step::made(value!({"revoked": true}));
-    note(&state, &caller, "key.revoke", format!("key:{id}"), step).await?;
+    turn.wrote();
     Ok(no_content())
 }

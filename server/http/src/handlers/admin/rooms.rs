@@ -13,7 +13,7 @@ use jari_units::{GroupId, RoomId, TenantId};
 use serde_json::Value;
 
 use super::caller::Admin;
-use super::trail::{Step, note};
+use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::api_keys::Caller;
 use crate::json_body::JsonBody;
@@ -43,23 +43,23 @@ pub(crate) async fn create(
     Admin(caller): Admin,
     JsonBody(body): JsonBody<RoomBody>,
 ) -> Result<Response, Refusal> {
-    let _turn = state.changes.turn().await;
+    let mut turn = state.turn().await?;
     let mut room = definition(&state, &caller, &body).await?;
     room.created_at = state.clock.now();
     state.rooms.clear(&room.id).await?;
-    room.version = match state.control.put_room(room.clone()).await {
+    let made = stored(&room);
+    let view = RoomDefinitionView::from(&made);
+    let target = format!("room:{}", made.id);
+    let entry = entry(&state, &caller, "room.create", target, &Step::made(&view));
+    match state.control.put_room(room, entry).await {
         Err(ControlError::Conflict(_)) => {
             let detail = format!("there is a room {:?} already", body.room);
             return Err(Refusal::new(Code::AlreadyExists).detail(detail));
         }
-        stored => stored?,
+        put => put?,
     };
-    let view = RoomDefinitionView::from(&room);
-    let target = format!("room:{}", room.id);
-    let noted = note(&state, &caller, "room.create", target, Step::made(&view)).await;
-    // Whether noted or not: control has it, so the line must.
-    state.rooms.upsert(room).await?;
-    noted?;
+    turn.wrote();
+    state.rooms.upsert(made).await?;
     Ok(versioned(StatusCode::CREATED, &view))
 }
 
@@ -88,17 +88,17 @@ pub(crate) async fn change(
     headers: HeaderMap,
     JsonBody(patch): JsonBody<Value>,
 ) -> Result<Response, Refusal> {
-    let _turn = state.changes.turn().await;
+    let mut turn = state.turn().await?;
     let old = state.room_entry(&room)?.definition();
     match_version(&headers, old.version)?;
-    let mut room = patched(&state, &caller, &old, patch).await?;
-    room.version = state.control.put_room(room.clone()).await?;
-    let (before, view) = (RoomDefinitionView::from(&*old), RoomDefinitionView::from(&room));
+    let room = patched(&state, &caller, &old, patch).await?;
+    let changed = stored(&room);
+    let (before, view) = (RoomDefinitionView::from(&*old), RoomDefinitionView::from(&changed));
     let target = format!("room:{}", room.id);
-    let step = Step::changed(&before, &view);
-    let noted = note(&state, &caller, "room.change", target, step).await;
-    state.rooms.upsert(room).await?;
-    noted?;
+    let entry = entry(&state, &caller, "room.change", target, &Step::changed(&before, &view));
+    state.control.put_room(room, entry).await?;
+    turn.wrote();
+    state.rooms.upsert(changed).await?;
     Ok(versioned(StatusCode::OK, &view))
 }
 
@@ -110,18 +110,25 @@ pub(crate) async fn delete(
     Admin(caller): Admin,
     RoomName(room): RoomName,
 ) -> Result<Response, Refusal> {
-    let _turn = state.changes.turn().await;
+    let mut turn = state.turn().await?;
     let old = state.room_entry(&room)?.definition();
-    match state.control.delete_room(&old.id).await {
-        // An earlier try got as far as this: what is left of the room goes now.
-        Err(ControlError::NotFound(_)) => {}
-        deleted => deleted?,
-    }
     let step = Step::gone(RoomDefinitionView::from(&*old));
-    let noted = note(&state, &caller, "room.delete", format!("room:{}", old.id), step).await;
+    let entry = entry(&state, &caller, "room.delete", format!("room:{}", old.id), &step);
+    match state.control.delete_room(&old.id, entry).await {
+        // An earlier try got as far as this, and is in the trail: what is left of the room goes now.
+        Err(ControlError::NotFound(_)) => {}
+        deleted => {
+            deleted?;
+            turn.wrote();
+        }
+    }
     state.rooms.remove(&old.id).await?;
-    noted?;
     Ok(no_content())
+}
+
+/// A definition as control has it once it is written.
+fn stored(room: &RoomDefinition) -> RoomDefinition {
+    RoomDefinition { version: room.version + 1, ..room.clone() }
 }
 
 fn versioned(status: StatusCode, view: &RoomDefinitionView) -> Response {
@@ -194,6 +201,7 @@ async fn definition(
         if title.len() > TITLE_MAX_BYTES {
             return Err(invalid(field, format!("is longer than {TITLE_MAX_BYTES} bytes")));
         }
+        check_one_line(field, title)?;
     }
     if body.title.ko.trim().is_empty() && body.title.en.trim().is_empty() {
         return Err(invalid("title", "needs a text in at least one language"));
@@ -220,6 +228,14 @@ async fn definition(
         version: 0,
         created_at: jari_units::Timestamp(0),
     })
+}
+
+/// A line of text; no database keeps every control character, and no page shows one.
+pub(super) fn check_one_line(field: &str, text: &str) -> Result<(), Refusal> {
+    if text.chars().any(char::is_control) {
+        return Err(invalid(field, "has a control character in it"));
+    }
+    Ok(())
 }
 
 fn bad_id(field: &str, error: jari_units::IdError) -> Refusal {

@@ -1,5 +1,5 @@
-//! Writing the audit trail. A change of definitions is noted after it is stored; a live command before it is carried out,
-//! so that nothing happens to a line that the trail does not know of.
+//! What goes into the audit trail. A change of definitions and its entry are one write of control; a live command is noted
+//! before it is carried out, so that nothing happens to a line that the trail does not know of.
 
 use jari_ports::AuditEntry;
 use serde::Serialize;
@@ -38,15 +38,15 @@ fn text(value: &Value) -> String {
     if value.is_null() { String::new() } else { value.to_string() }
 }
 
-/// Notes what `caller` did to `target`.
-pub(super) async fn note(
+/// The entry that tells what `caller` does to `target`; it goes with the write itself.
+pub(super) fn entry(
     state: &AppState,
     caller: &Caller,
     action: &str,
     target: String,
-    step: Step,
-) -> Result<(), Refusal> {
-    let entry = AuditEntry {
+    step: &Step,
+) -> AuditEntry {
+    AuditEntry {
         no: 0,
         at: state.clock.now(),
         actor: caller.actor(),
@@ -54,7 +54,17 @@ pub(super) async fn note(
         target,
         before: text(&step.before),
         after: text(&step.after),
-    };
-    state.control.append_audit(entry).await?;
+    }
+}
+
+/// Notes what `caller` is about to do to a line.
+pub(super) async fn note(
+    state: &AppState,
+    caller: &Caller,
+    action: &str,
+    target: String,
+    step: Step,
+) -> Result<(), Refusal> {
+    state.control.append_audit(entry(state, caller, action, target, &step)).await?;
     Ok(())
 }

@@ -1,0 +1,94 @@
+//! Taking in what another node wrote to control, and making the store agree with it: at once, or as soon as it answers.
+//!
+//! Whoever made a change pushes it to the store; every other node does so too when it learns of it. A push is idempotent,
+//! and each node's last one is of what control holds in the end: so one node that dies between control and store, or
+//! pushes late, leaves the store as control has it all the same.
+
+use std::collections::{HashMap, HashSet};
+
+use jari_ports::{LimitGroup, RoomDefinition, StoreError};
+use jari_units::RoomId;
+
+use super::RoomDirectory;
+
+/// What the store has not taken yet.
+#[derive(Debug, Default)]
+pub(super) struct Owed {
+    pub(super) rooms: HashSet<RoomId>,
+    /// Some group's limits or members.
+    pub(super) groups: bool,
+}
+
+impl RoomDirectory {
+    /// Makes memory hold these definitions. The store hears of the differences by
+    /// [`settle_owed`](RoomDirectory::settle_owed).
+    ///
+    /// A room that another node deleted is let go of here, and left to that node in the store: by the time that this one
+    /// learns of it there may be a new room of the same name.
+    pub async fn adopt(&self, rooms: Vec<RoomDefinition>, groups: Vec<LimitGroup>) {
+        let mut held = self.groups.lock().await;
+        let groups = groups.into_iter().map(|group| (group.id, group.settings)).collect();
+        if *held != groups {
+            *held = groups;
+            self.owed.lock().groups = true;
+        }
+        let wanted: HashMap<_, _> = rooms.iter().map(|room| (&room.id, room)).collect();
+        for entry in self.list() {
+            let held = entry.definition();
+            let wanted = wanted.get(&held.id);
+            // A room made again under the same name is another one.
+            if wanted.is_none_or(|wanted| wanted.created_at != held.created_at) {
+                entry.stop.cancel();
+                self.edit(|rooms| _ = rooms.remove(&held.id));
+                self.owed.lock().groups |= held.group.is_some();
+            }
+        }
+        for room in rooms {
+            let known = self.get(&room.id).filter(|entry| !entry.is_deleted());
+            if known.is_some_and(|entry| *entry.definition() == room) {
+                continue;
+            }
+            let mut owed = self.owed.lock();
+            owed.rooms.insert(room.id.clone());
+            owed.groups = true;
+            drop(owed);
+            self.insert(room);
+        }
+    }
+
+    /// Makes the store agree with what it has not taken yet. Cheap where there is nothing.
+    ///
+    /// # Errors
+    /// The store's first refusal; what it refused stays owed, the rest is done.
+    pub async fn settle_owed(&self) -> Result<(), StoreError> {
+        let groups = self.groups.lock().await;
+        let (rooms, groups_owed) = {
+            let owed = self.owed.lock();
+            (owed.rooms.clone(), owed.groups)
+        };
+        let entries =
+            rooms.iter().filter_map(|id| self.get(id).filter(|entry| !entry.is_deleted()));
+        let definitions: Vec<_> = entries.map(|entry| entry.definition()).collect();
+        // Rooms that are gone are owed nothing.
+        self.owed.lock().rooms.retain(|id| definitions.iter().any(|room| room.id == *id));
+        let mut answer = Ok(());
+        // As in `upsert`: those in a group before their group, those that left it after.
+        for room in definitions.iter().filter(|room| room.group.is_some()) {
+            answer = answer.and(self.settle_one(room).await);
+        }
+        if groups_owed {
+            answer = answer.and(self.push_groups(&groups).await);
+        }
+        for room in definitions.iter().filter(|room| room.group.is_none()) {
+            answer = answer.and(self.settle_one(room).await);
+        }
+        answer
+    }
+
+    /// Settles a room and strikes it off.
+    pub(super) async fn settle_one(&self, room: &RoomDefinition) -> Result<(), StoreError> {
+        self.settle(room).await?;
+        self.owed.lock().rooms.remove(&room.id);
+        Ok(())
+    }
+}

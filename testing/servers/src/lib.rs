@@ -1,0 +1,10 @@
+//! Real servers for tests: each on a free port of the loopback address, in a folder of its own, as an ordinary user, and
+//! ended by its number when it is dropped.
+//!
+//! A server that cannot be started fails the test: none is skipped. Knows nothing of Jari, so that an adapter's tests need
+//! not build the server.
+
+mod postgres;
+mod process;
+
+pub use postgres::{Postgres, PostgresBuilder};

@@ -1,0 +1,258 @@
+//! A PostgreSQL server: a cluster of its own, made and started in about two seconds.
+//!
+//! Users may come without a password but for [`Postgres::GUARDED`], who needs one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+
+use crate::process::{Heard, as_ordinary, free_port, give, is_root};
+
+/// Where Debian puts each major version's programs: `15/bin/initdb`.
+const VERSIONS: &str = "/usr/lib/postgresql";
+
+const READY: &str = "database system is ready to accept connections";
+
+/// Tries for a free port that nobody else takes meanwhile.
+const STARTS_MAX: u32 = 5;
+
+/// Who may come and how, first match first.
+const RULES: &str = "local all all trust\n\
+    host all guarded 127.0.0.1/32 scram-sha-256\n\
+    host all all 127.0.0.1/32 trust\n";
+
+/// How a server is made.
+#[derive(Debug, Default)]
+pub struct PostgresBuilder {
+    settings: Vec<String>,
+    tls: bool,
+}
+
+impl PostgresBuilder {
+    /// A setting as on the server's command line: `max_connections=5`.
+    #[must_use]
+    pub fn set(mut self, setting: &str) -> Self {
+        self.settings.push(setting.to_owned());
+        self
+    }
+
+    /// With a certificate for 127.0.0.1 that it signed itself: [`Postgres::certificate`].
+    #[must_use]
+    pub fn tls(mut self) -> Self {
+        self.tls = true;
+        self
+    }
+
+    /// # Panics
+    /// Where it cannot be started, with what it said.
+    #[must_use]
+    pub fn start(self) -> Postgres {
+        let folder = open_folder();
+        let root = is_root(folder.path());
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).expect("the folder is ours");
+        give(&data);
+        let bin = newest_bin();
+        let mut initdb = as_ordinary(&bin.join("initdb"), root);
+        initdb.arg("-D").arg(&data);
+        initdb.args(["-U", "jari", "-A", "trust", "--no-locale", "-E", "UTF8", "--no-sync"]);
+        finish(&mut initdb);
+        std::fs::write(data.join("pg_hba.conf"), RULES).expect("the folder can be written");
+        let mut settings = self.settings;
+        if self.tls {
+            settings.extend(certificate(folder.path(), root));
+        }
+        let databases = AtomicU32::new(0);
+        let mut server =
+            Postgres { bin, data, settings, root, port: 0, running: None, databases, folder };
+        server.start_anywhere();
+        server.sql("postgres", "CREATE ROLE guarded LOGIN PASSWORD 'open sesame'");
+        server
+    }
+}
+
+/// A server at work; ended when it is dropped.
+#[derive(Debug)]
+pub struct Postgres {
+    bin: PathBuf,
+    data: PathBuf,
+    settings: Vec<String>,
+    root: bool,
+    port: u16,
+    running: Option<Heard>,
+    /// Databases made so far.
+    databases: AtomicU32,
+    folder: TempDir,
+}
+
+impl Postgres {
+    /// The user who needs [`Postgres::PASSWORD`].
+    pub const GUARDED: &str = "guarded";
+    pub const PASSWORD: &str = "open sesame";
+
+    /// A server with its defaults.
+    #[must_use]
+    pub fn start() -> Postgres {
+        Postgres::builder().start()
+    }
+
+    #[must_use]
+    pub fn builder() -> PostgresBuilder {
+        PostgresBuilder::default()
+    }
+
+    /// A new, empty database's address, for the user who owns it and needs no password.
+    pub fn database(&self) -> String {
+        let name = format!("jari_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
+        self.address("jari", &name)
+    }
+
+    /// A database's address for a user, who may be followed by `:password`.
+    #[must_use]
+    pub fn address(&self, user: &str, database: &str) -> String {
+        format!("postgres://{user}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// The certificate that clients can trust, where it has one.
+    #[must_use]
+    pub fn certificate(&self) -> PathBuf {
+        self.folder.path().join("certificate.pem")
+    }
+
+    /// What a statement gives, a line a row; `database` is a name or an address.
+    ///
+    /// # Panics
+    /// Where the server refuses it.
+    pub fn sql(&self, database: &str, statement: &str) -> String {
+        let address = if database.contains("://") {
+            database.to_owned()
+        } else {
+            self.address("jari", database)
+        };
+        let mut psql = as_ordinary(&self.bin.join("psql"), self.root);
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement, &address]);
+        finish(&mut psql)
+    }
+
+    /// Ends it at once, as a crash does; what it was told stays.
+    pub fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            running.end("QUIT");
+        }
+    }
+
+    /// Starts it again, on the same port and data.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    pub fn resume(&mut self) {
+        let tried = self.try_start(self.port);
+        self.running = Some(tried.unwrap_or_else(|log| panic!("it does not start again:\n{log}")));
+    }
+
+    fn start_anywhere(&mut self) {
+        let mut log = String::new();
+        for _ in 0..STARTS_MAX {
+            let port = free_port();
+            match self.try_start(port) {
+                Ok(running) => {
+                    (self.port, self.running) = (port, Some(running));
+                    return;
+                }
+                Err(said) => log = said,
+            }
+        }
+        panic!("PostgreSQL does not start:\n{log}");
+    }
+
+    fn try_start(&self, port: u16) -> Result<Heard, String> {
+        let mut command = as_ordinary(&self.bin.join("postgres"), self.root);
+        command.arg("-D").arg(&self.data).args(["-p", &port.to_string()]);
+        let sockets = format!("unix_socket_directories={}", self.data.display());
+        for setting in ["listen_addresses=127.0.0.1", &sockets, "fsync=off"] {
+            command.args(["-c", setting]);
+        }
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        let running = Heard::start(command);
+        if running.says(READY) { Ok(running) } else { Err(running.log()) }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A temporary folder that an ordinary user may pass through.
+fn open_folder() -> TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = TempDir::new().expect("a temporary folder can be made");
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))
+        .expect("the folder is ours");
+    folder
+}
+
+/// The newest installed version's programs.
+fn newest_bin() -> PathBuf {
+    let installed = std::fs::read_dir(VERSIONS).into_iter().flatten().flatten();
+    let versions = installed.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let bins =
+        versions.map(|version| (version, Path::new(VERSIONS).join(format!("{version}/bin"))));
+    let newest = bins.filter(|(_, bin)| bin.join("initdb").is_file()).max();
+    let (_, bin) = newest.unwrap_or_else(|| {
+        panic!("no PostgreSQL in {VERSIONS}: `cargo xtask test --only tools` installs it")
+    });
+    bin
+}
+
+/// Makes key and certificate, and the settings that name them.
+fn certificate(folder: &Path, root: bool) -> Vec<String> {
+    let (key, certificate) = (folder.join("data/key.pem"), folder.join("certificate.pem"));
+    let data = folder.join("data");
+    let made = data.join("certificate.pem");
+    let mut openssl = as_ordinary(Path::new("openssl"), root);
+    openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]);
+    openssl.args(["-subj", "/CN=a test", "-addext", "subjectAltName=IP:127.0.0.1"]);
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
+    openssl.arg("-keyout").arg(&key).arg("-out").arg(&made).env("PATH", "/usr/bin:/bin");
+    finish(&mut openssl);
+    std::fs::copy(&made, &certificate).expect("both folders are ours");
+    vec![
+        "ssl=on".to_owned(),
+        format!("ssl_key_file={}", key.display()),
+        format!("ssl_cert_file={}", made.display()),
+    ]
+}
+
+/// Runs a command to its end, and gives its output.
+fn finish(command: &mut Command) -> String {
+    let output = command.output().expect("setpriv (util-linux) and the program are there");
+    let (out, error) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}:\n{out}{error}");
+    out.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_keeps_what_it_was_told_and_ends_with_its_test() {
+        let mut server = Postgres::start();
+        let database = server.database();
+        server.sql(&database, "CREATE TABLE t (a INT); INSERT INTO t VALUES (7)");
+        server.stop();
+        server.resume();
+        assert_eq!(server.sql(&database, "SELECT a FROM t"), "7");
+        let id = server.running.as_ref().expect("it runs").id();
+        drop(server);
+        assert!(!Path::new(&format!("/proc/{id}")).exists());
+    }
+}
