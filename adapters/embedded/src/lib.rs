@@ -3,6 +3,7 @@
 //! Commands queue while a commit is under way and go into the next one together; an answer or an event leaves only
 //! after the commit that holds it (A2). `docs/explanation/embedded-store.md` tells the whole story.
 
+mod agenda;
 mod backup;
 mod checkpointer;
 mod checkpoints;

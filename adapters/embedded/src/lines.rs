@@ -10,6 +10,7 @@ use jari_line::{
 use jari_ports::{Clock, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, RoomId, Timestamp};
 
+use crate::agenda::Agenda;
 use crate::feed::{Feed, Subscription};
 use crate::groups::MemberedGroup;
 use crate::journal::{Draft, RoomRow};
@@ -47,6 +48,7 @@ pub(crate) struct Lines {
     groups: BTreeMap<GroupId, MemberedGroup>,
     /// The last incarnation of each deleted room.
     buried: BTreeMap<RoomId, Incarnation>,
+    agenda: Agenda,
     clock: Arc<dyn Clock>,
     time: StoreClock,
     draft: Draft,
@@ -73,7 +75,8 @@ impl Lines {
         let time = StoreClock::resume(stored.newest_time());
         let Stored { rooms, groups, buried } = stored;
         let (draft, changed_groups) = (Draft::default(), BTreeSet::new());
-        Lines { rooms, groups, buried, clock, time, draft, changed_groups }
+        let agenda = agenda_of(&rooms);
+        Lines { rooms, groups, buried, agenda, clock, time, draft, changed_groups }
     }
 
     /// Puts what the disk holds in the place of memory that is ahead of it. Subscribers go on where nothing they were
@@ -88,6 +91,7 @@ impl Lines {
                 line.feed = before.feed;
             }
         }
+        self.agenda = agenda_of(&self.rooms);
         self.groups = stored.groups;
         self.buried = stored.buried;
         self.draft = Draft::default();
@@ -123,9 +127,18 @@ impl Lines {
         id: &RoomId,
         operation: impl FnOnce(&mut Room) -> Result<Done<T>, LostHistory>,
     ) -> Result<Reply<T>, StoreError> {
-        let Done { outcome, mark, event } = operation(&mut self.known(id)?.room)?;
+        let room = &mut self.known(id)?.room;
+        let Done { outcome, mark, event } = operation(room)?;
+        let next = room.ledger().next_tick();
+        self.agenda.set(id, next);
         self.draft.events.extend(event.map(|event| (id.clone(), event)));
         Ok(Reply { outcome, mark })
+    }
+
+    /// Rooms that want a tick now.
+    pub(crate) fn due(&mut self) -> Vec<RoomId> {
+        let now = self.now();
+        self.agenda.due(now)
     }
 
     pub(crate) fn create(&mut self, id: &RoomId, settings: Settings) -> Reply<bool> {
@@ -194,6 +207,7 @@ impl Lines {
         self.draft.events.extend(event.map(|event| (id.clone(), event)));
         // Event 1 is still to be published.
         let feed = Feed::new(incarnation, 0);
+        self.agenda.set(id, line.room.ledger().next_tick());
         self.rooms.insert(id.clone(), Line { feed, ..line });
     }
 
@@ -202,6 +216,7 @@ impl Lines {
             return false;
         };
         let incarnation = line.room.mark().incarnation;
+        self.agenda.set(id, None);
         self.draft.rooms.push(RoomRow { id: id.clone(), incarnation, alive: false });
         self.buried.insert(id.clone(), incarnation);
         for (group_id, group) in &mut self.groups {
@@ -292,6 +307,14 @@ impl Lines {
     pub(crate) fn group(&self, id: &GroupId) -> Option<&Group> {
         self.groups.get(id).map(|group| &group.stored.group)
     }
+}
+
+fn agenda_of(rooms: &BTreeMap<RoomId, Line>) -> Agenda {
+    let mut agenda = Agenda::default();
+    for (id, line) in rooms {
+        agenda.set(id, line.room.ledger().next_tick());
+    }
+    agenda
 }
 
 /// Lets a group know of grants that its members used before they joined it, or that its own record is too old to hold.

@@ -307,6 +307,10 @@ impl LineStore for EmbeddedStore {
         })
     }
 
+    fn due(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {
+        Box::pin(self.call(|lines| Ok(lines.due())))
+    }
+
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {
         Box::pin(self.call(|lines| Ok(lines.ids())))
     }

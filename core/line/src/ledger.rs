@@ -269,6 +269,14 @@ impl Ledger {
         times.into_iter().flatten().filter(|at| *at > self.clocks.now).min()
     }
 
+    /// When the room wants its next tick: at once (the beginning of time) where it is not idle or still has something of
+    /// its group's, else at the next of its times, if any.
+    #[must_use]
+    pub fn next_tick(&self) -> Option<Timestamp> {
+        let restless = !self.is_idle() || self.holds_quota();
+        if restless { Some(Timestamp::default()) } else { self.next_boundary() }
+    }
+
     /// Places that wait and were heard from in this window or the one before.
     #[must_use]
     pub(crate) fn present(&self) -> SeqSet {

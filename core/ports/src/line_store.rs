@@ -164,6 +164,10 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
     /// The canonical state, for conformance and inspection.
     fn dump(&self, room: &RoomId) -> Answer<'_, Dump>;
 
+    /// Rooms that want a tick now by the store's clock ([`Ledger::next_tick`]), in order of id. Answered without a look
+    /// at the others: idle rooms may be many.
+    fn due(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>>;
+
     /// Rooms in the store, in order of id.
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>>;
 }

@@ -1,14 +1,15 @@
-//! Ticks the rooms. One task a room, so that a slow one delays no other; what a tick does is the store's.
+//! Ticks the rooms that want it. One task a room while it does, so that a slow one delays no other and an idle one costs
+//! nothing; what a tick does is the store's.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jari_line::AdmitOutcome;
+use jari_ports::StoreError;
 use jari_units::limits::TICK;
 use jari_units::{RoomId, Timestamp};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep};
 
 use crate::directory::RoomEntry;
@@ -16,38 +17,78 @@ use crate::room::{Live, RoomRuntime};
 use crate::state::AppState;
 
 const TICK_EVERY: Duration = Duration::from_millis(TICK.0);
-/// After a failed tick: at least this, at most twice it. Short against the 5 s that make a lull.
+/// How often the store is asked which rooms want ticks: whoever comes to an idle room should hardly notice that it was.
+const LOOK_EVERY: Duration = Duration::from_millis(TICK.0 / 4);
+/// After a store that did not answer: at least this, at most twice it. Short against the 5 s that make a lull.
 const RETRY: Duration = Duration::from_millis(1_000);
 
-/// Ticks every room of the directory, new ones too, until the server has drained or the future is dropped.
+/// Ticks every room that is due, until the future is dropped.
 pub async fn run(state: AppState) {
-    // Dropped with this future, and with it every room's task.
-    let mut tasks = JoinSet::new();
-    let mut running: HashMap<RoomId, Arc<RoomEntry>> = HashMap::new();
-    let mut turns = interval(TICK_EVERY);
-    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticking = Ticking::default();
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut failing = false;
     loop {
-        turns.tick().await;
-        running.retain(|_, entry| !entry.is_deleted());
-        for entry in state.rooms.list() {
-            let id = entry.definition().id.clone();
-            if let Entry::Vacant(vacant) = running.entry(id) {
-                vacant.insert(entry.clone());
-                tasks.spawn(tick_room(state.clone(), entry));
+        looks.tick().await;
+        ticking.reap();
+        match state.rooms.due().await {
+            Ok(due) => {
+                failing = false;
+                ticking.start(&state, due);
             }
-        }
-        while let Some(ended) = tasks.try_join_next() {
-            if let Err(error) = ended {
-                tracing::error!(%error, "a room's ticks ended: {error}");
+            Err(error) => {
+                if !failing {
+                    tracing::warn!(%error, "the store does not say which rooms want ticks: {error}");
+                }
+                failing = true;
+                pause(&state).await;
             }
         }
     }
 }
 
-async fn tick_room(state: AppState, entry: Arc<RoomEntry>) {
-    // Rooms do not tick all at once: their ticks are spread over the second.
-    let spread = Duration::from_millis(state.jitter.below(TICK.0));
-    let mut turns = interval_at(Instant::now() + spread, TICK_EVERY);
+/// The rooms at work. Dropped with [`run`], and with it every room's task.
+#[derive(Default)]
+struct Ticking {
+    tasks: JoinSet<()>,
+    rooms: HashMap<RoomId, Id>,
+}
+
+impl Ticking {
+    fn start(&mut self, state: &AppState, due: Vec<Arc<RoomEntry>>) {
+        let new = |entry: &Arc<RoomEntry>| !self.rooms.contains_key(&entry.definition().id);
+        let due: Vec<_> = due.into_iter().filter(new).collect();
+        // Many that begin at once do not tick all at once; one alone need not wait.
+        let spread_ms = if due.len() > 1 { TICK.0 } else { 1 };
+        for entry in due {
+            let id = entry.definition().id.clone();
+            let first = Duration::from_millis(state.jitter.below(spread_ms));
+            let task = self.tasks.spawn(tick_room(state.clone(), entry, first));
+            self.rooms.insert(id, task.id());
+        }
+    }
+
+    fn reap(&mut self) {
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            let id = match ended {
+                Ok((id, ())) => id,
+                Err(error) => {
+                    tracing::error!(%error, "a room's ticks ended: {error}");
+                    error.id()
+                }
+            };
+            self.rooms.retain(|_, task| *task != id);
+        }
+    }
+}
+
+async fn pause(state: &AppState) {
+    sleep(RETRY + Duration::from_millis(state.jitter.below(RETRY.as_millis() as u64))).await;
+}
+
+/// Until the room wants no more ticks, or is gone.
+async fn tick_room(state: AppState, entry: Arc<RoomEntry>, first: Duration) {
+    let mut turns = interval_at(Instant::now() + first, TICK_EVERY);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -58,32 +99,33 @@ async fn tick_room(state: AppState, entry: Arc<RoomEntry>) {
             Ok(room) => tick(&state, &room).await,
             Err(error) => Err(error),
         };
-        if let Err(error) = ticked {
-            let room = &entry.definition().id;
-            tracing::warn!(%room, %error, "room {room} did not tick: {error}");
-            sleep(RETRY + Duration::from_millis(state.jitter.below(RETRY.as_millis() as u64)))
-                .await;
+        match ticked {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                let room = &entry.definition().id;
+                tracing::warn!(%room, %error, "room {room} did not tick: {error}");
+                pause(&state).await;
+            }
         }
     }
 }
 
-async fn tick(state: &AppState, room: &RoomRuntime) -> Result<(), jari_ports::StoreError> {
+/// Whether the room wanted it.
+async fn tick(state: &AppState, room: &RoomRuntime) -> Result<bool, StoreError> {
     let now = state.clock.now();
-    // A store that was down is asked by every tick, also of idle rooms: only an answer shows that it is back.
-    if state.store_health.down_for().is_none() && !room.read(|live| is_due(live, now)) {
-        return Ok(());
+    if !room.read(|live| is_due(live, now)) {
+        return Ok(false);
     }
     let start = Instant::now();
     let outcome = room.tick().await?;
     state.metrics.ticked(start.elapsed());
     report(room.id(), &outcome);
-    Ok(())
+    Ok(true)
 }
 
-/// An idle room stands still until one of its times comes, once its limit group has back what it lent.
 fn is_due(live: &Live, now: Timestamp) -> bool {
-    let ledger = live.ledger();
-    !ledger.is_idle() || ledger.holds_quota() || ledger.next_boundary().is_some_and(|at| at <= now)
+    live.ledger().next_tick().is_some_and(|at| at <= now)
 }
 
 fn report(room: &RoomId, outcome: &AdmitOutcome) {

@@ -207,6 +207,15 @@ impl RoomDirectory {
         self.groups.lock().await.remove(id);
     }
 
+    /// The rooms that want a tick now and are defined here.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn due(&self) -> Result<Vec<Arc<RoomEntry>>, StoreError> {
+        let due = self.calls.run("due", self.calls.store.due()).await?;
+        Ok(due.iter().filter_map(|id| self.get(id).filter(|entry| !entry.is_deleted())).collect())
+    }
+
     /// Sends everything gathered in memory to the store: before the process ends.
     pub async fn flush(&self) {
         for entry in self.list() {

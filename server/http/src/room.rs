@@ -11,6 +11,7 @@ mod operations;
 mod pacing;
 mod presence;
 mod public_view;
+mod rest;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +43,7 @@ use operations::Operations;
 use pacing::PollPacing;
 use presence::Presence;
 use public_view::PublicView;
+use rest::Rest;
 
 /// A replica in the same process follows within microseconds; after this the caller is answered all the same.
 const CATCH_UP_MAX: Duration = Duration::from_secs(1);
@@ -63,6 +65,8 @@ pub struct RoomRuntime {
     /// Passes used since the last flush.
     used: Mutex<FxHashSet<PassId>>,
     presence: Presence,
+    /// Of the task that sends what gathers in `used`, `presence` and `hub`.
+    collecting: Rest,
     pacing: PollPacing,
     hub: Arc<Hub>,
     public: PublicView,
@@ -100,6 +104,7 @@ impl RoomRuntime {
             ),
             used: Mutex::default(),
             presence: Presence::default(),
+            collecting: Rest::default(),
             pacing: PollPacing::new(),
             hub: Arc::default(),
             public: PublicView::default(),
@@ -173,11 +178,13 @@ impl RoomRuntime {
     /// Notes the use of a pass; its end slides with the next flush.
     pub fn note_use(&self, pass: PassId) {
         self.used.lock().insert(pass);
+        self.collecting.stir();
     }
 
     /// Notes that a place was heard from.
     pub fn note_seen(&self, seq: Seq, absent: bool) {
         self.presence.note(seq, absent);
+        self.collecting.stir();
     }
 
     /// Holds a place to the interval it was told.
@@ -191,7 +198,16 @@ impl RoomRuntime {
     /// Opens a stream of a place, which counts as heard from while it is open.
     #[must_use]
     pub fn subscribe(&self, seq: Seq) -> Subscription {
-        self.hub.subscribe(seq)
+        let subscription = self.hub.subscribe(seq);
+        self.collecting.stir();
+        subscription
+    }
+
+    /// Listens for a stream that `woken`'s writer serves as its number `nth`; its place counts as heard from too.
+    pub(crate) fn listen(&self, seq: Seq, nth: u32, woken: &Arc<Woken>) -> Listening {
+        let listening = self.hub.listen(seq, nth, woken);
+        self.collecting.stir();
+        listening
     }
 
     /// Its streams, for who serves many of them at once.
@@ -319,6 +335,11 @@ impl RoomRuntime {
         }
         self.hub.wake_all();
         self.reached.send_replace(mark);
+    }
+
+    /// Nothing has gathered here since the last flush, and nobody listens.
+    fn has_nothing_to_send(&self) -> bool {
+        self.presence.is_empty() && self.used.lock().is_empty() && !self.hub.has_streams()
     }
 
     /// Sends who was heard from; what could not be sent goes with the next.

@@ -25,13 +25,16 @@ pub const CLAUSES: &[(&str, Clause)] = &[
     ("every acknowledged operation survives a restart (A2)", |h| Box::pin(survives(h))),
     ("rooms do not touch each other", |h| Box::pin(rooms_apart(h))),
     ("rooms are listed in order", |h| Box::pin(listed(h))),
+    ("rooms are due while anybody waits, or when a time of theirs comes", |h| {
+        Box::pin(crate::due::due(h))
+    }),
     ("a limit group's rooms keep to its capacity in sum (Q4)", |h| Box::pin(group_capacity(h))),
     ("a limit group survives a restart", |h| Box::pin(group_restart(h))),
     ("15 minutes of downtime make nobody absent", |h| Box::pin(downtime(h))),
     ("a clock stepped by five minutes admits nobody twice (A4)", |h| Box::pin(clock_steps(h))),
 ];
 
-fn id(text: &str) -> RoomId {
+pub(crate) fn id(text: &str) -> RoomId {
     text.parse().expect("an id")
 }
 
@@ -44,11 +47,15 @@ pub fn subject(n: u64) -> SubjectKey {
     SubjectKey(key)
 }
 
-fn subjects(numbers: std::ops::RangeInclusive<u64>) -> Vec<SubjectKey> {
+pub(crate) fn subjects(numbers: std::ops::RangeInclusive<u64>) -> Vec<SubjectKey> {
     numbers.map(subject).collect()
 }
 
-async fn made(harness: &mut dyn Harness, room: &RoomId, settings: Settings) -> Arc<dyn LineStore> {
+pub(crate) async fn made(
+    harness: &mut dyn Harness,
+    room: &RoomId,
+    settings: Settings,
+) -> Arc<dyn LineStore> {
     harness.clock().set(START);
     let store = harness.store();
     store.create(room, settings).await.expect("created");

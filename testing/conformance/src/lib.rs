@@ -5,6 +5,7 @@
 //! that cannot be started fails the run; nothing here skips.
 
 pub mod clauses;
+mod due;
 mod harness;
 pub mod history;
 pub mod oracle;

@@ -61,6 +61,7 @@ breakable! {
     restore(room: &RoomId, mark: Mark, node: NodeId, telling: Telling) -> Reply<RestoreOutcome>;
     reattach(room: &RoomId, mark: Mark, receipts: Vec<Receipt>) -> Reply<Vec<ReattachOutcome>>;
     attend(room: &RoomId, mark: Mark, node: NodeId) -> Reply<()>;
+    due() -> Vec<RoomId>;
     dump(room: &RoomId) -> Reply<Dump>;
     rooms() -> Vec<RoomId>;
 }

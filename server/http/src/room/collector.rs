@@ -13,11 +13,12 @@ const PRESENCE_TURNS: u32 = 5;
 /// Uses of passes are sent every so many turns: far below any pass's life.
 const USES_TURNS: u32 = 3;
 
-/// Flushes until the room is deleted. A store that fails is not reported here: the admitter does.
+/// Flushes until the room is deleted, and rests while nothing gathers: a room that nobody uses costs nothing. A store that fails is not reported here: the admitter does.
 pub(super) async fn run(runtime: Arc<RoomRuntime>) {
     let mut turns = interval(Duration::from_millis(TICK.0));
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for turn in 0u32.. {
+        runtime.collecting.while_nothing(|| runtime.has_nothing_to_send()).await;
         turns.tick().await;
         let mut sent = Ok(());
         if turn % PRESENCE_TURNS == 0 || runtime.presence.has_returned() {

@@ -21,6 +21,10 @@ impl Presence {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.seen.lock().is_empty()
+    }
+
     pub(crate) fn has_returned(&self) -> bool {
         self.returned.load(Ordering::Acquire)
     }

@@ -114,7 +114,7 @@ impl Writer {
             u32::try_from(self.streams.len() - 1).expect("sockets are fewer than 2^32")
         });
         // Listened for before the place is read: a change in between is not missed.
-        let place = self.room.runtime.hub().listen(seq, nth, &self.woken);
+        let place = self.room.runtime.listen(seq, nth, &self.woken);
         let seen = self.room.place(incarnation, seq);
         let mut stream = Parked::new(socket, place, incarnation, seen.status(), kept);
         stream.prepare();
