@@ -37,9 +37,11 @@ impl Ledger {
             let Some(mut pass) = self.passes.remove(seq) else {
                 continue;
             };
-            let unknown = |at: Millis| if at == Millis::ZERO { now } else { at };
-            pass.granted_at = unknown(pass.granted_at);
-            pass.claimed_at = Some(pass.claimed_at.map_or(now, unknown));
+            // Zero where only its cookie was known.
+            if pass.granted_at == Millis::ZERO {
+                pass.granted_at = now;
+            }
+            pass.claimed_at = pass.claimed_at.filter(|at| *at > Millis::ZERO).or(Some(now));
             pass.deadline = pass.deadline.max(now + self.settings.pass_ttl);
             self.passes.put(seq, pass);
         }
