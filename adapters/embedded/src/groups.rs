@@ -62,7 +62,7 @@ fn report(id: &RoomId, room: &Room) -> RoomReport {
     RoomReport {
         room: id.clone(),
         used_grant: ledger.last_grant_no(),
-        live: ledger.passes().live(),
+        live: ledger.live_at_most(),
         wants: if ledger.admits() { ledger.callable() } else { 0 },
     }
 }

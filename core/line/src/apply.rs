@@ -113,6 +113,10 @@ impl Ledger {
             bits.remove_all(seqs);
         }
         self.detach(seqs);
+        if let Some(told) = &mut self.descent.recovery {
+            // Whatever a replica says of them later is older.
+            told.known.add_all(seqs);
+        }
         for seq in seqs.iter() {
             if let Some(pass) = self.passes.remove(seq) {
                 self.count_end(&pass);

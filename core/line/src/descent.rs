@@ -135,6 +135,13 @@ impl Ledger {
         self.phase() == Phase::Open && !self.is_recovering()
     }
 
+    /// Live passes as its limit group must count them: while it recovers, all that the group has lent may be in use.
+    #[must_use]
+    pub fn live_at_most(&self) -> u64 {
+        let live = self.passes.live();
+        if self.is_recovering() { live.max(self.live_quota) } else { live }
+    }
+
     /// The window is over with this tick: its time has passed, or everything has been told.
     pub(crate) fn recovered_at(&self, tick: &Tick) -> bool {
         let recovery = self.descent.recovery.as_ref();

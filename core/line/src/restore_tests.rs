@@ -236,3 +236,58 @@ fn a_node_that_saw_more_raises_the_numbers() {
     let again = store.recover(&Loss::Seen(unknown), Settings::default(), Timestamp(0));
     assert_eq!(again.outcome, crate::RecoverOutcome::UnderWay);
 }
+
+/// Ended wins over what a replica knew before, in the window too.
+#[test]
+fn who_leaves_in_the_window_has_left() {
+    let mut lost = room();
+    lost.join(Mark::NONE, &subjects(1..=5)).expect("no mark");
+    tick(&mut lost);
+    let mut store = emptied(&lost);
+    let receipt = |seq: Seq| Receipt {
+        subject: key(seq),
+        incarnation: lost.mark().incarnation,
+        seq,
+        as_of: lost.ledger().clocks.now,
+        pass: (seq < 3).then_some(1),
+    };
+    store.reattach(Mark::NONE, &[1, 2, 4].map(receipt)).expect("no mark");
+    store.change(Mark::NONE, Change::Block(key(2))).expect("no mark");
+    store.leave(Mark::NONE, &[key(1), key(4)]).expect("no mark");
+    tell_all(&mut store, NODE, &lost);
+    let again = store.reattach(Mark::NONE, &[1, 4].map(receipt)).expect("no mark").outcome;
+    assert_eq!(again, [ReattachOutcome::Ended; 2]);
+    wait(&mut store);
+    assert_eq!(store.ledger().inside(), set(&[3, 5]));
+    assert!(store.dump().w.is_empty());
+}
+
+/// A pass that nobody could use for the length of an outage is good for a claim window from its end.
+#[test]
+fn no_pass_runs_out_because_of_the_loss() {
+    let mut lost = room();
+    lost.join(Mark::NONE, &subjects(1..=2)).expect("no mark");
+    tick(&mut lost);
+    let claim_window = Settings::default().claim_window;
+    for _ in 0..claim_window.0 / 1_000 - 1 {
+        tick(&mut lost);
+    }
+    assert_eq!(lost.ledger().grant_of(1).expect("inside").remaining, Millis(1_000));
+    let mut store = emptied(&lost);
+    // Let in by name before anybody told the time.
+    let receipt = Receipt {
+        subject: key(2),
+        incarnation: lost.mark().incarnation,
+        seq: 2,
+        as_of: lost.ledger().clocks.now,
+        pass: None,
+    };
+    store.reattach(Mark::NONE, &[receipt]).expect("no mark");
+    store.change(Mark::NONE, Change::Allow(key(2))).expect("no mark");
+    tell_all(&mut store, NODE, &lost);
+    wait(&mut store);
+    for seq in [1, 2] {
+        let grant = store.ledger().grant_of(seq).expect("inside");
+        assert_eq!((grant.remaining, grant.claimed), (claim_window, false), "{seq}");
+    }
+}

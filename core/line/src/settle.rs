@@ -4,7 +4,7 @@ use jari_units::{Millis, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Ledger;
-use crate::{SeqSet, Tick};
+use crate::{Pass, SeqSet, Tick};
 
 /// The tick that ends a recovery; it calls nobody.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,8 +12,20 @@ pub struct Settled {
     pub tick: Tick,
     /// Places and passes that nobody fresh vouched for.
     pub ended: SeqSet,
-    /// Passes in use: they run from here again.
+    /// Passes in use, and when they end unless used again.
     pub used: SeqSet,
+    pub used_until: Millis,
+    /// No other pass ends before: its owner could not use it meanwhile.
+    pub floor: Millis,
+}
+
+fn settled_pass(pass: Pass, used: bool, settled: &Settled, now: Millis) -> Pass {
+    let deadline = pass.deadline.max(if used { settled.used_until } else { settled.floor });
+    // Zero where only its cookie was known.
+    let unknown = used && pass.granted_at == Millis::ZERO;
+    let granted_at = if unknown { now } else { pass.granted_at };
+    let claimed_at = pass.claimed_at.filter(|at| *at > Millis::ZERO || !used);
+    Pass { deadline, granted_at, claimed_at: claimed_at.or(used.then_some(now)), ..pass }
 }
 
 impl Ledger {
@@ -26,22 +38,22 @@ impl Ledger {
         let ended = self.stale(told);
         let used = told.shown.intersection(&self.inside()).difference(&ended);
         let lull_until = tick.now + self.settings.presence_window;
-        Some(Settled { tick: Tick { lull_until, ..tick.clone() }, ended, used })
+        let used_until = tick.silence_ms + self.settings.pass_ttl;
+        let floor = tick.silence_ms + self.settings.claim_window;
+        let tick = Tick { lull_until, ..tick.clone() };
+        Some(Settled { tick, ended, used, used_until, floor })
     }
 
     pub(crate) fn settled(&mut self, settled: &Settled) {
         self.ticked(&settled.tick);
         self.forget(&settled.ended);
         let now = self.clocks.silence_ms;
-        for seq in settled.used.iter() {
-            let Some(mut pass) = self.passes.remove(seq) else {
-                continue;
-            };
-            let unknown = |at: Millis| if at == Millis::ZERO { now } else { at };
-            pass.granted_at = unknown(pass.granted_at);
-            pass.claimed_at = Some(pass.claimed_at.map_or(now, unknown));
-            pass.deadline = pass.deadline.max(now + self.settings.pass_ttl);
-            self.passes.put(seq, pass);
+        let used = |seq: Seq| settled.used.contains(seq);
+        let concerned = self.passes.iter();
+        let concerned = concerned.filter(|(seq, pass)| used(*seq) || pass.deadline < settled.floor);
+        let concerned: Vec<_> = concerned.map(|(seq, pass)| (seq, *pass)).collect();
+        for (seq, pass) in concerned {
+            self.passes.put(seq, settled_pass(pass, used(seq), settled, now));
         }
         // Whoever was called while away has all of their grace again: nobody could be heard meanwhile.
         self.marks.clear();

@@ -316,6 +316,10 @@ impl RoomRuntime {
             let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
             ((before, live.ledger().serving()), frame, live.ledger().mark())
         };
+        if matches!(event.event, Event::Settled(_)) {
+            // Everybody's position is known again.
+            self.hub.wake_all();
+        }
         self.hub.wake_for(&event.event, serving);
         if let Some(frame) = frame {
             self.hub.publish(frame);

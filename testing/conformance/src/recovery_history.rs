@@ -62,7 +62,7 @@ fn step() -> impl Strategy<Value = LossStep> {
         1 => any::<bool>().prop_map(LossStep::Wipe),
         1 => Just(LossStep::Declare),
         4 => Just(LossStep::Replica),
-        8 => (any::<u8>(), any::<u8>(), 0u8..4).prop_map(|(replica, part, node)| LossStep::Tell(replica, part, node)),
+        16 => (any::<u8>(), any::<u8>(), 0u8..4).prop_map(|(replica, part, node)| LossStep::Tell(replica, part, node)),
         10 => prop::collection::vec(any::<u8>(), 1..8).prop_map(LossStep::Show),
         3 => (0u8..4).prop_map(LossStep::Attend),
         3 => (5u8..40).prop_map(LossStep::Ticks),
@@ -139,7 +139,7 @@ impl<'a> Losses<'a> {
             LossStep::FallBack => self.fall_back().await?,
             LossStep::Wipe(known) => self.wipe(*known).await?,
             LossStep::Declare => {
-                self.recover(Loss::Declared, self.pair.room.clone().into()).await?
+                self.recover(Loss::Declared, Some(self.pair.room.clone())).await?;
             }
             LossStep::Replica => {
                 let room = &self.pair.room;

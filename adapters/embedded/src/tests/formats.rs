@@ -94,7 +94,13 @@ fn events() -> Vec<(&'static str, Event)> {
         granted: SeqSet::default(),
         deadline,
     };
-    let settled = Settled { tick: tick(), ended: seqs(), used: seqs() };
+    let settled = Settled {
+        tick: tick(),
+        ended: seqs(),
+        used: seqs(),
+        used_until: deadline,
+        floor: deadline,
+    };
     vec![
         ("created", Event::Created { now, settings: Box::new(Settings::default()) }),
         ("joined", Event::Joined { first: 3, people: vec![key], granted: seqs(), deadline }),

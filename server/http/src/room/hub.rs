@@ -143,11 +143,18 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
             let calls = tick.calls.as_ref().map(|calls| &calls.seqs);
             [&tick.expired, &tick.second_chance, &tick.swept].into_iter().chain(calls).collect()
         }
+        Event::Restored(restored) => vec![&restored.ended],
+        Event::Reattached(shown) => {
+            vec![&shown.first_passes, &shown.second_passes, &shown.ended]
+        }
         Event::Created { .. }
         | Event::Seen { .. }
         | Event::Touched { .. }
         | Event::Extended { .. }
-        | Event::Lulled { .. } => Vec::new(),
+        | Event::Lulled { .. }
+        | Event::Recovering(_)
+        | Event::Settled(_)
+        | Event::Attended { .. } => Vec::new(),
     }
 }
 

@@ -51,14 +51,21 @@ impl Live {
 /// Presence and the use of passes are nothing the line shows. Joins are, and come in batches.
 fn moves_the_line(event: &Event) -> bool {
     match event {
-        Event::Seen { .. } | Event::Touched { .. } | Event::Extended { .. } => false,
+        Event::Seen { .. }
+        | Event::Touched { .. }
+        | Event::Extended { .. }
+        | Event::Attended { .. } => false,
         Event::Created { .. }
         | Event::Joined { .. }
         | Event::Ended { .. }
         | Event::Ticked(_)
         | Event::Called(_)
         | Event::Changed { .. }
-        | Event::Lulled { .. } => true,
+        | Event::Lulled { .. }
+        | Event::Recovering(_)
+        | Event::Restored(_)
+        | Event::Reattached(_)
+        | Event::Settled(_) => true,
     }
 }
 
