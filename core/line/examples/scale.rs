@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jari_line::{Room, SeenBits, Settings};
+use jari_line::{Loss, Past, Receipt, Room, SeenBits, Settings};
 use jari_units::{Mark, Millis, SubjectKey, Timestamp};
 
 const PEOPLE: u64 = 1_000_000;
@@ -56,4 +56,45 @@ fn main() {
     let (_, took) = timed(|| room.join(Mark::NONE, &[subject(PEOPLE)]).expect("no mark"));
     println!("first join after it: {took:?}");
     drop(copy);
+    lose(&room);
+}
+
+/// The store is wiped: what one replica tells, then what everybody shows.
+#[expect(clippy::print_stdout, reason = "this program prints its figures")]
+fn lose(lost: &Room) {
+    let loss = Loss::Seen(Past { mark: lost.mark(), origin: Some(lost.ledger().origin()) });
+    let (settings, now) = (lost.ledger().settings().clone(), lost.ledger().clocks().now);
+    let begin = || Room::recover_lost(&loss, settings.clone(), now, 0).outcome;
+    let mut room = begin();
+    let (tellings, took) = timed(|| lost.ledger().tellings(lost.mark()).collect::<Vec<_>>());
+    println!("tellings of it: {} in {took:?}", tellings.len());
+    let told = tellings
+        .iter()
+        .map(|telling| timed(|| room.restore(Mark::NONE, 1, telling).expect("no mark")).1);
+    println!("worst telling: {:?}", told.max().unwrap_or_default());
+    for (name, mut room) in [("after a replica", room), ("alone", begin())] {
+        let receipts = lost.dump().subjects;
+        let mut worst = Duration::ZERO;
+        let (_, all) = timed(|| {
+            for batch in receipts.chunks(BATCH as usize) {
+                let receipt = |(subject, seq): &(SubjectKey, u64)| Receipt {
+                    subject: *subject,
+                    incarnation: lost.mark().incarnation,
+                    seq: *seq,
+                    as_of: now,
+                    pass: None,
+                };
+                let batch: Vec<_> = batch.iter().map(receipt).collect();
+                let (_, took) = timed(|| room.reattach(Mark::NONE, &batch).expect("no mark"));
+                worst = worst.max(took);
+            }
+        });
+        println!("{} receipts {name}: {all:?}, worst batch of {BATCH} {worst:?}", receipts.len());
+        for second in 1..30 {
+            room.admit(Mark::NONE, now + Millis(second * 1_000), None).expect("no mark");
+        }
+        let end = now + Millis(30_000);
+        let (_, took) = timed(|| room.admit(Mark::NONE, end, None).expect("no mark"));
+        println!("window's end {name}: {took:?}, {} wait", room.ledger().waiting());
+    }
 }

@@ -145,7 +145,10 @@ impl Ledger {
     /// The window is over with this tick: its time has passed, or everything has been told.
     pub(crate) fn recovered_at(&self, tick: &Tick) -> bool {
         let recovery = self.descent.recovery.as_ref();
-        recovery.is_some_and(|told| tick.now >= tick.lull_until || told.is_complete())
+        recovery.is_some_and(|told| {
+            let early = tick.now >= told.began + limits::RECOVERY_MIN && told.is_complete();
+            early || tick.now >= tick.lull_until
+        })
     }
 
     /// Live places that nobody fresh vouches for: neither a telling nor a receipt from shortly before the loss.

@@ -42,6 +42,10 @@ pub const SEEN_MAX_BYTES: usize = 262_144;
 /// ten seconds, and a third of it is left for a slow one.
 pub const RECOVERY_WINDOW: Millis = Millis(30_000);
 
+/// A recovery ends no earlier, even where every node that is known has told everything: one that came in the moments
+/// that were lost is known to nobody, and tells within a few tries.
+pub const RECOVERY_MIN: Millis = Millis(5_000);
+
 /// Numbers left out above the highest one that anybody has seen: more than are given in the seconds that a lagging copy
 /// of a store can lack and no node heard of.
 pub const SEQ_JUMP: u64 = 10_000;
@@ -66,6 +70,7 @@ pub const LINEAGE_MAX: usize = 16;
 
 const _: () = assert!(RESTORE_NUMBERS_MAX.is_multiple_of(8), "parts start at whole bytes");
 const _: () = assert!(NODE_FRESH.0 > 2 * ATTEND_EVERY.0);
+const _: () = assert!(RECOVERY_WINDOW.0 > RECOVERY_MIN.0);
 const _: () = assert!(RECOVERY_WINDOW.0 > 2 * TICK_LATE.0, "ticks are heard of within it");
 const _: () = assert!(ADMIT_MAX as usize <= JOIN_BATCH_MAX);
 const _: () = assert!(SWEEP_SLICE.is_multiple_of(8), "slices start at whole presence bytes");

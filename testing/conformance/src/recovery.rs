@@ -7,7 +7,7 @@ use jari_line::{
     RestoreOutcome, SeqSet, Settings, Standing,
 };
 use jari_ports::{BoxFuture, LineStore, StoreError};
-use jari_units::limits::RECOVERY_WINDOW;
+use jari_units::limits::{RECOVERY_MIN, RECOVERY_WINDOW};
 use jari_units::{Mark, Millis, RoomId, Seq};
 
 use crate::Harness;
@@ -280,7 +280,9 @@ async fn early_end(harness: &mut dyn Losing) {
     harness.fall_back().await;
     recover(harness, past(&lost)).await;
     tell_all(harness, 1, &lost).await;
-    tick(harness).await;
+    for _ in 0..RECOVERY_MIN.0 / 1_000 {
+        tick(harness).await;
+    }
     assert!(read(harness).await.is_recovering(), "one node is still to tell");
     tell_all(harness, 2, &lost).await;
     tick(harness).await;

@@ -143,7 +143,7 @@ const STORED: &[(&str, &str)] = &[
     ("recovering", "62 bytes, crc 8f9a849e"),
     ("restored", "185 bytes, crc 7b2508df"),
     ("reattached", "199 bytes, crc 7baa2f02"),
-    ("settled", "181 bytes, crc f6fe6b84"),
+    ("settled", "187 bytes, crc 8cf7006e"),
     ("attended", "11 bytes, crc 0c6dc858"),
     ("room", "6369 bytes, crc e43f579e"),
     ("room and descent", "6450 bytes, crc a755bd4d"),
