@@ -40,7 +40,7 @@ pub(crate) struct GrowArgs {
     /// Where the kept places are written
     #[arg(long, value_name = "FILE")]
     places_out: Option<PathBuf>,
-    /// Pause before memory is read: what the joins needed is given back
+    /// Pause before memory is read, at both ends: what was needed only for a moment is given back
     #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(0..=60_000))]
     settle_ms: u64,
 }
@@ -77,9 +77,12 @@ pub(crate) fn run(args: &GrowArgs) -> Result<()> {
 
 pub(crate) async fn load(args: &GrowArgs) -> Result<GrowReport> {
     let Aim { url, from, room, .. } = &args.aim;
-    let before = args.aim.server_usage();
+    let settle = Duration::from_millis(args.settle_ms);
     let preparing = Preparing { target: *url, from: *from, connections: 4, people: PROBED, room };
     let mut kept = preparing.places().await?;
+    // What a start needs is given back before it is compared.
+    sleep(settle).await;
+    let before = args.aim.server_usage();
     let probe = Probe::start(*url, kept.clone())?;
     let growing = Arc::new(Growing {
         path: format!("/v1/rooms/{room}/places"),
@@ -111,23 +114,23 @@ pub(crate) async fn load(args: &GrowArgs) -> Result<GrowReport> {
     let seconds = started.elapsed().as_secs_f64();
     timeline.push(growing.sample(&args.aim, started, &probe));
     let probe = probe.end();
-    sleep(Duration::from_millis(args.settle_ms)).await;
+    sleep(settle).await;
     let rss_mb = before.zip(args.aim.server_usage()).map(|(a, b)| (a.rss_mb, b.rss_mb));
     if let Some(path) = &args.places_out {
         kept.sort_by_key(|person| person.seq);
         write_people(path, &kept)?;
     }
-    let people = u64::from(args.people);
+    let (people, grown) = (u64::from(args.people), growing.people as f64);
     Ok(GrowReport {
         people,
         seconds,
-        joins_per_s: people as f64 / seconds,
+        joins_per_s: grown / seconds,
         join_p50_ms: ms(&took, 0.5),
         join_p99_ms: ms(&took, 0.99),
         join_max_ms: ms(&took, 1.0),
         probe,
         rss_mb,
-        bytes_per_waiter: rss_mb.map(|(a, b)| (b - a) * 1_048_576.0 / people as f64),
+        bytes_per_waiter: rss_mb.map(|(a, b)| (b - a) * 1_048_576.0 / grown),
         timeline,
     })
 }

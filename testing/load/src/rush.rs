@@ -118,6 +118,7 @@ impl World {
             open: of(&self.counts.open),
             registered: of(&self.counts.registered),
             notified: of(&self.counts.notified),
+            event: of(&self.counts.last_event),
         }
     }
 }
@@ -128,6 +129,7 @@ pub(crate) fn run(args: &RushArgs) -> Result<()> {
 
 pub(crate) async fn load(args: &RushArgs) -> Result<RushReport> {
     let schedule = Schedule::new(&args.stages, args.scale)?;
+    let arrivals_s = schedule.seconds();
     let world = Arc::new(World::new(args));
     let before = args.aim.server_usage();
     let tenant = Connection::open(args.aim.url, args.aim.from, 0).await?;
@@ -158,7 +160,8 @@ pub(crate) async fn load(args: &RushArgs) -> Result<RushReport> {
     // Who still waits is not waited for.
     drop(people);
     let noticed = std::mem::take(&mut *world.noticed.lock());
-    Ok(RushReport::new(&world, &calls, noticed, timeline, started).with_server(before, after))
+    let report = RushReport::new(&world, &calls, noticed, timeline, (started, arrivals_s));
+    Ok(report.with_server(before, after))
 }
 
 /// Lets people come as they are due; they live on in the set.

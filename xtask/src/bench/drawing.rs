@@ -5,7 +5,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::entry::number;
-use super::pictures::{Bars, Lines, Panel, Picture};
+use super::pictures::{Bars, Corner, Lines, Panel, Picture};
 
 /// Pixels across.
 const WIDTH: u32 = 880;
@@ -106,8 +106,8 @@ fn draw_lines(area: &Area<'_>, lines: &Lines) -> Drawn {
         .x_desc(lines.across)
         .y_desc(lines.up)
         .y_labels(5)
-        .x_label_formatter(&|value| number(*value))
-        .y_label_formatter(&|value| number(*value))
+        .x_label_formatter(&|value| axis_number(*value))
+        .y_label_formatter(&|value| axis_number(*value))
         .draw()?;
     if let Some(limit) = limit {
         let across = LineSeries::new([(0.0, limit), (right, limit)], &LIMIT);
@@ -123,13 +123,29 @@ fn draw_lines(area: &Area<'_>, lines: &Lines) -> Drawn {
             .label(label)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], stroke));
     }
+    if lines.series.len() < 2 && limit.is_none() {
+        return Ok(());
+    }
+    let position = match lines.free {
+        Corner::UpperLeft => SeriesLabelPosition::UpperLeft,
+        Corner::LowerRight => SeriesLabelPosition::LowerRight,
+    };
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
+        .position(position)
         .background_style(PAPER)
         .border_style(GRID)
         .label_font(text)
         .draw()
+}
+
+/// As short as it can be: axes have round numbers.
+fn axis_number(value: f64) -> String {
+    let text = number(value);
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A few hundred of the points, with the last.
@@ -162,14 +178,16 @@ fn draw_bars(area: &Area<'_>, bars: &Bars) -> Drawn {
         .label_style(text.clone())
         .x_desc(bars.across)
         .y_labels(0)
-        .x_label_formatter(&|value| number(*value))
+        .x_label_formatter(&|value| axis_number(*value))
         .draw()?;
     for (nth, (label, value, told, good)) in bars.rows.iter().enumerate() {
         let (from, until) = (nth as f64 + 0.15, nth as f64 + 0.85);
         let colour = if *good { BLUE } else { VERMILLION };
-        let bar = Rectangle::new([(0.0, from), (*value, until)], colour.filled());
+        // What is below nothing (memory given back) has no length.
+        let value = value.max(0.0);
+        let bar = Rectangle::new([(0.0, from), (value, until)], colour.filled());
         chart.draw_series(std::iter::once(bar))?;
-        let at = chart.backend_coord(&(*value, nth as f64 + 0.25));
+        let at = chart.backend_coord(&(value, nth as f64 + 0.25));
         let left = chart.backend_coord(&(0.0, nth as f64 + 0.25));
         let (x, y) = area.get_base_pixel();
         area.draw(&Text::new(told.clone(), (at.0 - x + 6, at.1 - y), text.clone()))?;
@@ -200,6 +218,7 @@ mod tests {
                 ("other".to_owned(), Vec::new()),
             ],
             limit: Some(20.0),
+            free: Corner::UpperLeft,
         };
         let bars = Bars {
             across: "share",
@@ -217,6 +236,15 @@ mod tests {
     fn nothing_measured_is_still_a_picture() {
         for panel in [Panel::Lines(Lines::default()), Panel::Bars(Bars::default())] {
             assert!(draw(&picture(vec![panel])).expect("drawn").contains("</svg>"));
+        }
+    }
+
+    #[test]
+    fn axes_have_short_numbers() {
+        for (value, text) in
+            [(0.2, "0.2"), (20.0, "20"), (1_000.0, "1,000"), (0.0, "0"), (2.5, "2.5")]
+        {
+            assert_eq!(axis_number(value), text);
         }
     }
 

@@ -26,6 +26,15 @@ pub(super) struct Lines {
     pub(super) series: Vec<(String, Vec<(f64, f64)>)>,
     /// A bar across the panel.
     pub(super) limit: Option<f64>,
+    pub(super) free: Corner,
+}
+
+/// Where no line runs, so that there is room for the names.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Corner {
+    #[default]
+    UpperLeft,
+    LowerRight,
 }
 
 /// Values side by side, each with its own words.
@@ -72,6 +81,7 @@ pub(super) fn latencies(name: &str, title: &str, kinds: &[(&str, &Vec<Value>)]) 
         up: "% answered within",
         series: series.collect(),
         limit: None,
+        free: Corner::LowerRight,
     };
     Picture::new(name, title, vec![Panel::Lines(lines)])
 }
@@ -85,8 +95,9 @@ pub(super) fn growth(report: &Value) -> Picture {
             .collect::<Vec<_>>()
     };
     let across = "thousand waiting";
-    let panel = |up, series: Vec<(f64, f64)>, limit| {
-        Panel::Lines(Lines { across, up, series: vec![(up.to_owned(), series)], limit })
+    let panel = |up: &'static str, series: Vec<(f64, f64)>, limit| {
+        let series = vec![(up.to_owned(), series)];
+        Panel::Lines(Lines { across, up, series, limit, ..Lines::default() })
     };
     let panels = vec![
         panel("seconds", over("at_s", 1.0), None),
@@ -103,7 +114,7 @@ pub(super) fn receipts(report: &Value) -> Picture {
         across: "milliseconds after the first stream",
         up: "% of the streams",
         series: vec![("streams that have the line".to_owned(), shares)],
-        limit: None,
+        ..Lines::default()
     };
     let streams = report.pointer("/streams").and_then(Value::as_f64).unwrap_or_default();
     let title = format!("A line on its way to {} streams while people join", number(streams));
@@ -120,12 +131,13 @@ pub(super) fn rush(name: &str, title: &str, bar_ms: f64, report: &Value) -> Pict
     let notices = [("p95", "notice_p95_ms"), ("longest", "notice_max_ms")]
         .map(|(told, what)| (told.to_owned(), points(report, "/calls", "at_s", what)));
     let panels = vec![
-        Panel::Lines(Lines { across, up: "people", series: people.into(), limit: None }),
+        Panel::Lines(Lines { across, up: "people", series: people.into(), ..Lines::default() }),
         Panel::Lines(Lines {
             across,
             up: "ms, from the call to the notice",
             series: notices.into(),
             limit: Some(bar_ms),
+            ..Lines::default()
         }),
     ];
     Picture::new(name, format!("Register, subscribe, allow: {title}"), panels)

@@ -58,7 +58,7 @@ impl Size {
             crowd_joins: 10_000,
             streams: 2_000,
             listen_s: 3,
-            settle_ms: 500,
+            settle_ms: 1_500,
             servers: 2,
             servers_streams: 1_000,
             rush_scale: 0.015,

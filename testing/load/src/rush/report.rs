@@ -20,6 +20,8 @@ pub(crate) struct Sample {
     pub(super) open: u64,
     pub(super) registered: u64,
     pub(super) notified: u64,
+    /// The room's newest event that a stream has told of.
+    pub(super) event: u64,
 }
 
 /// One call to admit.
@@ -60,6 +62,9 @@ pub(crate) struct RushReport {
     /// Of the room, between the first and the last that a stream told of: batches of joins, ticks and calls. None of
     /// them is made for a waiter.
     events_published: u64,
+    /// While people only waited and were admitted, after the last arrival: the same for any crowd.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events_per_s_after_arrivals: Option<f64>,
     server_cores: Option<f64>,
     server_rss_mb: Option<f64>,
     notice_counts: Counts,
@@ -73,7 +78,7 @@ impl RushReport {
         calls: &[Call],
         noticed: Vec<Noticed>,
         timeline: Vec<Sample>,
-        started: Instant,
+        (started, arrivals_s): (Instant, f64),
     ) -> RushReport {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let counts = &world.counts;
@@ -106,6 +111,7 @@ impl RushReport {
             notice_p99_ms: ms(&notices.latencies, 0.99),
             notice_max_ms: ms(&notices.latencies, 1.0),
             events_published: of(&counts.last_event).saturating_sub(of(&counts.first_event)),
+            events_per_s_after_arrivals: events_per_s(&timeline, arrivals_s),
             server_cores: None,
             server_rss_mb: None,
             notice_counts: Counts::of(&notices.latencies),
@@ -120,6 +126,13 @@ impl RushReport {
         self.server_cores = used.map(|cpu_s| cpu_s / self.seconds);
         self
     }
+}
+
+/// From the first point after the last arrival to the last point.
+fn events_per_s(timeline: &[Sample], arrivals_s: f64) -> Option<f64> {
+    let from = timeline.iter().find(|sample| sample.at_s >= arrivals_s)?;
+    let last = timeline.last().filter(|last| last.at_s > from.at_s)?;
+    Some(last.event.saturating_sub(from.event) as f64 / (last.at_s - from.at_s))
 }
 
 fn allowed(calls: &[Call], notices: &Notices, started: Instant) -> Vec<Allowed> {
@@ -152,5 +165,19 @@ impl fmt::Display for RushReport {
             self.notice_p50_ms, self.notice_p95_ms, self.notice_p99_ms, self.notice_max_ms
         )?;
         write!(f, "events      {} published; errors {errors:?}", self.events_published)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_counted_where_nobody_arrives_any_more() {
+        let at = |at_s, event| Sample { at_s, open: 9, registered: 9, notified: 0, event };
+        let timeline = [at(0.0, 1), at(1.0, 400), at(2.0, 500), at(4.0, 506)];
+        assert_eq!(events_per_s(&timeline, 1.5), Some(3.0));
+        assert_eq!(events_per_s(&timeline, 4.0), None, "no time is left to count in");
+        assert_eq!(events_per_s(&[], 0.0), None);
     }
 }

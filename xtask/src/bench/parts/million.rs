@@ -1,7 +1,7 @@
 //! A large crowd: what a waiter costs in memory, whether anybody is held up while it grows, whether joins and polls are
 //! slower in it than in a crowd of a thousand, and how long a restart takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -76,14 +76,14 @@ fn small_rooms(setting: &Setting, small: &Started) -> Result<Vec<PathBuf>> {
 fn compare(
     setting: &Setting,
     (small, small_places): (&Started, &[PathBuf]),
-    (large, large_places): (&Started, &PathBuf),
+    (large, large_places): (&Started, &Path),
 ) -> Result<Vec<Entry>> {
     let (mut polls, mut joins) = (Vec::new(), Vec::new());
     for round in 1..=setting.size.rounds {
         setting
             .say(&format!("a small and the large crowd, round {round} of {}", setting.size.rounds));
         let few = poll(setting, small, small_places)?;
-        let many = poll(setting, large, std::slice::from_ref(large_places))?;
+        let many = poll(setting, large, &[large_places])?;
         polls.push((few, many));
         let room = format!("joins-{round}");
         setting.room(small, &room)?;
@@ -113,10 +113,11 @@ fn compare(
     Ok(entries)
 }
 
-fn poll(setting: &Setting, server: &Started, places: &[PathBuf]) -> Result<Value> {
+fn poll(setting: &Setting, server: &Started, places: &[impl AsRef<Path>]) -> Result<Value> {
     let mut more = vec!["--seconds".to_owned(), setting.size.seconds.to_string()];
     for file in places {
-        more.extend(["--places".to_owned(), file.to_string_lossy().into_owned()]);
+        let file = file.as_ref().to_string_lossy().into_owned();
+        more.extend(["--places".to_owned(), file]);
     }
     setting.load(server, &["polls"], &more)
 }
@@ -128,7 +129,7 @@ fn join(setting: &Setting, server: &Started, room: &str) -> Result<Value> {
 }
 
 /// From the start of the process (after a kill -9) to right answers for old places.
-fn restart(setting: &Setting, large: Started, places: &PathBuf) -> Result<Vec<Entry>> {
+fn restart(setting: &Setting, large: Started, places: &Path) -> Result<Vec<Entry>> {
     setting.say("killed, and started again");
     let folder = setting.folder("large")?;
     let started = Setting::now();

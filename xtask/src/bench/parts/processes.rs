@@ -7,6 +7,7 @@ use super::Measured;
 use super::streams::FOR_STREAMS;
 use crate::bench::entry::{Entry, median, value};
 use crate::bench::setting::{ROOM, Setting};
+use crate::bench::started::Waiting;
 
 pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     let size = &setting.size;
@@ -38,17 +39,17 @@ pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     for load in &mut loads {
         load.go()?;
     }
-    let reports = loads.into_iter().map(|load| load.end()).collect::<Result<Vec<_>>>()?;
+    let reports = loads.into_iter().map(Waiting::end).collect::<Result<Vec<_>>>()?;
     let each = |pointer| reports.iter().map(move |report| value(report, pointer));
     let sum = |pointer| each(pointer).sum::<Result<f64>>();
     let most = |pointer| each(pointer).try_fold(0.0f64, |most, one| anyhow::Ok(most.max(one?)));
     let mut entries = vec![
-        Entry::stated("processes.streams", sum("/streams")?, ""),
-        Entry::stated("processes.servers", size.servers.into(), ""),
-        Entry::stated("processes.failed", sum("/failed")?, ""),
-        Entry::stated("processes.ended_early", sum("/ended")?, ""),
+        Entry::stated("processes.streams", sum("/streams")?, "streams"),
+        Entry::stated("processes.servers", size.servers.into(), "servers"),
+        Entry::stated("processes.failed", sum("/failed")?, "streams"),
+        Entry::stated("processes.ended_early", sum("/ended")?, "streams"),
         Entry::stated("processes.line_to_all_p99", most("/all_p99_ms")?, "ms"),
-        Entry::stated("processes.lines_heard_by_all", sum("/whole_lines")?, ""),
+        Entry::stated("processes.lines_heard_by_all", sum("/whole_lines")?, "lines"),
     ];
     if let Ok(bytes) = each("/bytes_per_stream").collect::<Result<Vec<_>>>() {
         entries.push(Entry::stated("processes.memory_each", median(bytes)?, "bytes"));

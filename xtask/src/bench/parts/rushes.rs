@@ -69,23 +69,28 @@ fn entries(form: &Form, rush: &Value) -> Result<Vec<Entry>> {
         Ok(Entry::stated(name(what), value(rush, pointer)?, unit))
     };
     let dropped = if form.none_dropped {
-        held("dropped", "/dropped", "", Bar::AtMost(0.0))?
+        held("dropped", "/dropped", "arrivals", Bar::AtMost(0.0))?
     } else {
-        stated("dropped", "/dropped", "")?
+        stated("dropped", "/dropped", "arrivals")?
     };
-    Ok(vec![
+    let mut entries = vec![
         held("notice_p95", "/notice_p95_ms", "ms", Bar::Below(form.notice_ms))?,
         stated("notice_p99", "/notice_p99_ms", "ms")?,
-        held("lost", "/lost", "", Bar::AtMost(0.0))?,
+        held("lost", "/lost", "notices", Bar::AtMost(0.0))?,
         dropped,
         stated("allow_p95", "/allow_p95_ms", "ms")?,
         stated("first_byte_p95", "/first_byte_p95_ms", "ms")?,
-        stated("peak_connections", "/peak_connections", "")?,
-        stated("registered", "/registered", "")?,
-        stated("streams_opened", "/streams_opened", "")?,
-        stated("admitted", "/admitted", "")?,
-        stated("events_published", "/events_published", "")?,
-    ])
+        stated("peak_connections", "/peak_connections", "streams")?,
+        stated("registered", "/registered", "people")?,
+        stated("streams_opened", "/streams_opened", "streams")?,
+        stated("admitted", "/admitted", "people")?,
+        stated("events_published", "/events_published", "events")?,
+    ];
+    // Only where people still waited after the last had come.
+    if let Ok(events) = value(rush, "/events_per_s_after_arrivals") {
+        entries.push(Entry::stated(name("events_while_waiting"), events, "1/s"));
+    }
+    Ok(entries)
 }
 
 #[cfg(test)]

@@ -42,9 +42,12 @@ pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     joins.go()?;
     let (streams, joins) = (streams.end()?, joins.end()?);
     let mut entries = vec![
-        Entry::held("streams.open", value(&streams, "/streams")?, "", {
-            Bar::AtLeast(size.streams.into())
-        }),
+        Entry::held(
+            "streams.open",
+            value(&streams, "/streams")?,
+            "streams",
+            Bar::AtLeast(size.streams.into()),
+        ),
         Entry::held(
             "streams.connects",
             value(&streams, "/connects_per_s")?,
@@ -58,8 +61,8 @@ pub(super) fn measure(setting: &Setting) -> Result<Measured> {
             Bar::Below(400.0),
         ),
         Entry::stated("streams.line_to_each_p99", value(&streams, "/each_p99_ms")?, "ms"),
-        Entry::stated("streams.lines_heard_by_all", value(&streams, "/whole_lines")?, ""),
-        Entry::held("streams.ended_early", value(&streams, "/ended")?, "", Bar::AtMost(0.0)),
+        Entry::stated("streams.lines_heard_by_all", value(&streams, "/whole_lines")?, "lines"),
+        Entry::held("streams.ended_early", value(&streams, "/ended")?, "streams", Bar::AtMost(0.0)),
         Entry::stated("streams.joins_beside", value(&joins, "/per_s")?, "1/s"),
         Entry::stated("streams.joins_beside_p99", value(&joins, "/p99_ms")?, "ms"),
     ];
