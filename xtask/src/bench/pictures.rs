@@ -143,6 +143,22 @@ pub(super) fn rush(name: &str, title: &str, bar_ms: f64, report: &Value) -> Pict
     Picture::new(name, format!("Register, subscribe, allow: {title}"), panels)
 }
 
+/// Values of one unit, one below the other.
+pub(super) fn bars(
+    name: &str,
+    title: &str,
+    across: &'static str,
+    limit: Option<f64>,
+    rows: &[(String, f64)],
+) -> Picture {
+    let row = |(label, value): &(String, f64)| {
+        let good = limit.is_none_or(|limit| *value <= limit);
+        (label.clone(), *value, number(*value), good)
+    };
+    let bars = Bars { across, rows: rows.iter().map(row).collect(), limit };
+    Picture::new(name, title, vec![Panel::Bars(bars)])
+}
+
 pub(super) fn estimates(within: &[(&str, f64)]) -> Picture {
     let row = |(curve, share): &(&str, f64)| {
         ((*curve).to_owned(), *share, format!("{share:.1} %"), *share >= 90.0)

@@ -8,25 +8,56 @@ use serde_json::Value;
 
 use super::Measured;
 use crate::bench::entry::{Bar, Entry, median, value};
-use crate::bench::pictures;
+use crate::bench::pictures::{self, Picture};
 use crate::bench::setting::{ROOM, Setting};
 use crate::bench::started::Started;
 
 /// People in a small room.
 const SMALL: u32 = 1_000;
+/// A restart is done within so many seconds.
+const RESTART_MAX_S: f64 = 5.0;
 
 pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     let (small, large) = (setting.server("small", &[])?, setting.server("large", &[])?);
     let (entries, picture, large_places) = grow(setting, &large)?;
     let mut measured = Measured { entries, pictures: vec![picture] };
     let small_places = small_rooms(setting, &small)?;
-    measured.entries.extend(compare(setting, (&small, &small_places), (&large, &large_places))?);
-    measured.entries.extend(restart(setting, large, &large_places)?);
+    let compared = compare(setting, (&small, &small_places), (&large, &large_places))?;
+    let restarted = restart(setting, large, &large_places)?;
+    measured.pictures.push(drawn(
+        "crowd",
+        "Joins and polls in a small and the large crowd",
+        "1/s",
+        None,
+        &compared,
+    ));
+    measured.pictures.push(drawn(
+        "restart",
+        "After kill -9 with the large crowd waiting",
+        "s",
+        Some(RESTART_MAX_S),
+        &restarted,
+    ));
+    measured.entries.extend(compared);
+    measured.entries.extend(restarted);
     Ok(measured)
 }
 
+/// Of these entries those of one unit, as a picture.
+fn drawn(
+    name: &str,
+    title: &str,
+    unit: &'static str,
+    limit: Option<f64>,
+    entries: &[Entry],
+) -> Picture {
+    let rows = entries.iter().filter(|entry| entry.unit == unit);
+    let rows: Vec<_> = rows.map(|entry| (entry.name.clone(), entry.value)).collect();
+    pictures::bars(name, title, unit, limit, &rows)
+}
+
 /// Lets the room grow; what that showed, and the file of the kept places.
-fn grow(setting: &Setting, large: &Started) -> Result<(Vec<Entry>, pictures::Picture, PathBuf)> {
+fn grow(setting: &Setting, large: &Started) -> Result<(Vec<Entry>, Picture, PathBuf)> {
     let size = &setting.size;
     setting.say(&format!("growing to {} waiting", size.crowd));
     setting.room(large, ROOM)?;
@@ -140,7 +171,7 @@ fn restart(setting: &Setting, large: Started, places: &Path) -> Result<Vec<Entry
     let all_s = Setting::since(started).as_secs_f64();
     let between = (value(&back, "/all_ms")? - value(&back, "/first_ms")?) / 1_000.0;
     Ok(vec![
-        Entry::held("million.restart", all_s - between, "s", Bar::Below(5.0)),
+        Entry::held("million.restart", all_s - between, "s", Bar::Below(RESTART_MAX_S)),
         Entry::stated("million.restart_50_places", all_s, "s"),
     ])
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use super::Measured;
 use super::streams::FOR_STREAMS;
 use crate::bench::entry::{Entry, median, value};
+use crate::bench::pictures;
 use crate::bench::setting::{ROOM, Setting};
 use crate::bench::started::Waiting;
 
@@ -59,7 +60,16 @@ pub(super) fn measure(setting: &Setting) -> Result<Measured> {
         let each = (open - before).max(0.0) * 1_048_576.0 / f64::from(all);
         entries.push(Entry::stated("processes.machine_memory_each", each, "bytes"));
     }
-    Ok(Measured { entries, pictures: Vec::new() })
+    let rows = each("/all_p99_ms").enumerate();
+    let rows = rows.map(|(nth, ms)| Ok((format!("server {}", nth + 1), ms?)));
+    let picture = pictures::bars(
+        "processes",
+        "A line on its way to all streams of each of several servers",
+        "ms from the first stream to the last, p99",
+        None,
+        &rows.collect::<Result<Vec<_>>>()?,
+    );
+    Ok(Measured { entries, pictures: vec![picture] })
 }
 
 /// What all processes and the kernel use, without caches.
