@@ -93,46 +93,37 @@ pub(crate) async fn load(args: &GrowArgs) -> Result<GrowReport> {
         joined: AtomicU64::new(PROBED as u64),
     });
     let started = Instant::now();
-    let mut tasks = JoinSet::new();
-    for nth in 0..args.connections.into() {
-        let connection = Connection::open(*url, *from, nth).await?;
-        tasks.spawn(growing.clone().join_on(connection));
-    }
-    let (mut timeline, mut samples) = (Vec::new(), interval(SAMPLE));
-    let mut took = latencies();
-    loop {
-        tokio::select! {
-            done = tasks.join_next() => {
-                let Some(done) = done else { break };
-                let (some, their) = done??;
-                kept.extend(some);
-                took.add(their)?;
-            }
-            _ = samples.tick() => timeline.push(growing.sample(&args.aim, started, &probe)),
-        }
-    }
+    let watched = growing.clone().watch(args, started, &probe).await?;
     let seconds = started.elapsed().as_secs_f64();
-    timeline.push(growing.sample(&args.aim, started, &probe));
     let probe = probe.end();
     sleep(settle).await;
     let rss_mb = before.zip(args.aim.server_usage()).map(|(a, b)| (a.rss_mb, b.rss_mb));
+    kept.extend(watched.kept);
     if let Some(path) = &args.places_out {
         kept.sort_by_key(|person| person.seq);
         write_people(path, &kept)?;
     }
-    let (people, grown) = (u64::from(args.people), growing.people as f64);
+    let grown = growing.people as f64;
     Ok(GrowReport {
-        people,
+        people: args.people.into(),
         seconds,
         joins_per_s: grown / seconds,
-        join_p50_ms: ms(&took, 0.5),
-        join_p99_ms: ms(&took, 0.99),
-        join_max_ms: ms(&took, 1.0),
+        join_p50_ms: ms(&watched.took, 0.5),
+        join_p99_ms: ms(&watched.took, 0.99),
+        join_max_ms: ms(&watched.took, 1.0),
         probe,
         rss_mb,
         bytes_per_waiter: rss_mb.map(|(a, b)| (b - a) * 1_048_576.0 / grown),
-        timeline,
+        timeline: watched.timeline,
     })
+}
+
+/// What was seen while the room grew.
+#[derive(Debug)]
+struct Watched {
+    kept: Vec<Person>,
+    took: Histogram<u64>,
+    timeline: Vec<Sample>,
 }
 
 /// What the connections share.
@@ -148,6 +139,36 @@ struct Growing {
 }
 
 impl Growing {
+    /// Lets all connections join, until everybody has.
+    async fn watch(
+        self: Arc<Self>,
+        args: &GrowArgs,
+        started: Instant,
+        probe: &Probe,
+    ) -> Result<Watched> {
+        let aim = &args.aim;
+        let mut tasks = JoinSet::new();
+        for nth in 0..args.connections.into() {
+            let connection = Connection::open(aim.url, aim.from, nth).await?;
+            tasks.spawn(self.clone().join_on(connection));
+        }
+        let mut seen = Watched { kept: Vec::new(), took: latencies(), timeline: Vec::new() };
+        let mut samples = interval(SAMPLE);
+        loop {
+            tokio::select! {
+                done = tasks.join_next() => {
+                    let Some(done) = done else { break };
+                    let (kept, took) = done??;
+                    seen.kept.extend(kept);
+                    seen.took.add(took)?;
+                }
+                _ = samples.tick() => seen.timeline.push(self.sample(aim, started, probe)),
+            }
+        }
+        seen.timeline.push(self.sample(aim, started, probe));
+        Ok(seen)
+    }
+
     /// Whom it kept, and how long each join took.
     async fn join_on(
         self: Arc<Self>,

@@ -2,6 +2,7 @@
 //! people go on joining by the clock.
 
 use anyhow::Result;
+use serde_json::Value;
 
 use super::Measured;
 use crate::bench::entry::{Bar, Entry, value};
@@ -41,35 +42,40 @@ pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     streams.go()?;
     joins.go()?;
     let (streams, joins) = (streams.end()?, joins.end()?);
+    let entries = entries(size.streams, &streams, &joins)?;
+    Ok(Measured { entries, pictures: vec![pictures::receipts(&streams)] })
+}
+
+fn entries(wanted: u32, streams: &Value, joins: &Value) -> Result<Vec<Entry>> {
     let mut entries = vec![
         Entry::held(
             "streams.open",
-            value(&streams, "/streams")?,
+            value(streams, "/streams")?,
             "streams",
-            Bar::AtLeast(size.streams.into()),
+            Bar::AtLeast(wanted.into()),
         ),
         Entry::held(
             "streams.connects",
-            value(&streams, "/connects_per_s")?,
+            value(streams, "/connects_per_s")?,
             "1/s",
             Bar::AtLeast(8_000.0),
         ),
         Entry::held(
             "streams.line_to_all_p99",
-            value(&streams, "/all_p99_ms")?,
+            value(streams, "/all_p99_ms")?,
             "ms",
             Bar::Below(400.0),
         ),
-        Entry::stated("streams.line_to_each_p99", value(&streams, "/each_p99_ms")?, "ms"),
-        Entry::stated("streams.lines_heard_by_all", value(&streams, "/whole_lines")?, "lines"),
-        Entry::held("streams.ended_early", value(&streams, "/ended")?, "streams", Bar::AtMost(0.0)),
-        Entry::stated("streams.joins_beside", value(&joins, "/per_s")?, "1/s"),
-        Entry::stated("streams.joins_beside_p99", value(&joins, "/p99_ms")?, "ms"),
+        Entry::stated("streams.line_to_each_p99", value(streams, "/each_p99_ms")?, "ms"),
+        Entry::stated("streams.lines_heard_by_all", value(streams, "/whole_lines")?, "lines"),
+        Entry::held("streams.ended_early", value(streams, "/ended")?, "streams", Bar::AtMost(0.0)),
+        Entry::stated("streams.joins_beside", value(joins, "/per_s")?, "1/s"),
+        Entry::stated("streams.joins_beside_p99", value(joins, "/p99_ms")?, "ms"),
     ];
     // Known only where /proc is.
-    if let Ok(bytes) = value(&streams, "/bytes_per_stream") {
+    if let Ok(bytes) = value(streams, "/bytes_per_stream") {
         let bar = Bar::Below(1_536.0);
         entries.insert(1, Entry::held("streams.memory_each", bytes, "bytes", bar));
     }
-    Ok(Measured { entries, pictures: vec![pictures::receipts(&streams)] })
+    Ok(entries)
 }
