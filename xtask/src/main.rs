@@ -22,7 +22,7 @@ enum Task {
     Test(test::TestArgs),
     /// Check what the compiler does not: layers, file heads and sizes, names, words, links
     Tidy,
-    /// Measure durable joins over HTTP against a server that does nothing
+    /// Measure the product on this machine: `bench line`, `bench k6`
     Bench(bench::BenchArgs),
     /// Write docs/reference/openapi.json from the server's handlers
     Openapi(openapi::OpenapiArgs),

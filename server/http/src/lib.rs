@@ -55,6 +55,6 @@ pub use options::{
 };
 pub use problem_response::Refusal;
 pub use room::{BatchError, Joined, Live, RoomRuntime};
-pub use router::{openapi, router};
-pub use serve::serve;
+pub use router::{layered, openapi, router};
+pub use serve::{serve, serve_routes};
 pub use state::{AppParts, AppState, Shared, StartError};

@@ -22,8 +22,16 @@ pub fn router(state: AppState) -> Router {
     let (api, openapi) = api().split_for_parts();
     let document = serde_json::to_vec(&openapi).expect("an OpenAPI document is JSON");
     let document = bytes::Bytes::from(document);
-    api.merge(pages::routes())
-        .route("/openapi.json", get(move || openapi_json(document.clone())))
+    let routes = api
+        .merge(pages::routes())
+        .route("/openapi.json", get(move || openapi_json(document.clone())));
+    layered(routes, state)
+}
+
+/// Routes behind the layers that every call passes. Public so that a bench can put handlers that do nothing behind the
+/// same: the difference is what Jari's own handlers cost.
+pub fn layered(routes: Router<AppState>, state: AppState) -> Router {
+    routes
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         // Bodies have their own limit, with a problem of its own.

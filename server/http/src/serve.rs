@@ -35,14 +35,27 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// An HTTP/2 connection that says nothing is asked whether it lives, and has as long again to answer.
 const HTTP2_PING: Duration = Duration::from_secs(20);
 
+/// Serves the product's own routes; all else as [`serve_routes`].
+///
+/// # Errors
+/// As [`serve_routes`].
+pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
+    let routes = router(state.clone());
+    serve_routes(state, listener, routes).await
+}
+
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
 /// left at the drain's deadline is cut. Then everything gathered in memory is sent to the store.
 ///
 /// # Errors
 /// Where the listener cannot say its address: it is broken.
-pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
+pub async fn serve_routes(
+    state: AppState,
+    listener: TcpListener,
+    routes: Router,
+) -> io::Result<()> {
     let address = listener.local_addr()?;
-    let server = Server::new(&state);
+    let server = Server::new(&state, routes);
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = state.drain.begun() => {}
@@ -68,9 +81,9 @@ struct Server {
 }
 
 impl Server {
-    fn new(state: &AppState) -> Self {
+    fn new(state: &AppState, router: Router) -> Self {
         Server {
-            router: router(state.clone()),
+            router,
             builder: Arc::new(builder(&state.options)),
             slots: Arc::new(Semaphore::new(state.options.connections.max)),
             turned_away: TurnedAway::default(),

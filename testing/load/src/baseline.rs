@@ -1,29 +1,43 @@
-//! The baseline: axum handlers on the same routes that do nothing and answer fixed bytes of a place's size. None of
-//! Jari's layers stand before it: the ratio to it is what the whole of Jari costs, its HTTP layers included.
+//! The baseline: handlers that do nothing, served as Jari serves its own. Same listener, layers, runtime, allocator and
+//! log level, so that the ratio to it is what Jari's handlers and its line cost; or, with `--plain`, on axum alone.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::Result;
-use axum::Router;
-use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use axum::routing::post;
+use anyhow::{Context, Result};
 use clap::Args;
+use jari::{SystemClock, SystemEntropy};
+use jari_embedded::EmbeddedStore;
+use jari_http::metrics::Metrics;
+use jari_http::{AppParts, AppState, ConnectionLimits, HttpOptions, JoinLimit};
+use jari_pass::{KeyRing, RingKey};
+use jari_ports::{Clock, Control as _, Entropy, Identity, OnStoreFailure, RoomDefinition};
+use jari_records::Records;
 use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+use crate::empty;
+
+/// Files that are no connections: as much as `jari serve` keeps back.
+const FILES_RESERVED: u64 = 256;
 
 #[derive(Args, Debug)]
 pub(crate) struct BaselineArgs {
     /// Port on 127.0.0.1; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
+    /// Without Jari's layers and listener: axum alone
+    #[arg(long)]
+    plain: bool,
+    /// The room that requests will name: the layers know it, as they know a real one
+    #[arg(long, default_value = "bench")]
+    room: String,
+    /// What is logged, as in `log.level`
+    #[arg(long, default_value = "warn")]
+    log_level: String,
 }
-
-/// As long as a visitor token, so that joins carry as many bytes.
-const VISITOR: &str = r#"{"visitor_token":"AQIBBQUFBQUFBQUFBQUFBQUFBQAAAAGjGFxQAAAAAaMYXFAAGciHwWi8Y_II3562KEE-lsIJlmGwDKEFEHgqvS1s-UTtjvqb9bC-0icEl9g-swCuxg","expires_at":"2027-01-15T08:01:00.000Z"}"#;
-
-/// A place view as a waiting person gets it.
-const PLACE: &str = r#"{"room":"bench","status":"waiting","seq":120134,"position":120134,"behind":0,"line":{"state":"open","serving":0,"served":0,"waiting":120134,"rate_per_s":0.0},"no_estimate":"unknown","poll_after_ms":9200,"stream":true,"place_token":"AQEBBWJlbmNoAAAAAAAAAAcAAAAAAAAEsQMDAwMDAwMDAwMDAwMDAwMAAAGjGFxQAAAAAaMYXTpgGciHwWi8Y_II3562KEE-lsIJlmGwDKEFEHgqvS1s","stream_key":"AQUBBWJlbmNoAAAAAAAAAAcAAAAAAAAEsQMDAwMDAwMDAwMDAwMDAwMAAAGjGF06YAAAAAAAAP7tGciHwWi8Y_II3562KEE-lsIJlmGwDKEFEHgqvS1s","server_time":"2027-01-15T08:00:00.000Z"}"#;
 
 /// Serves until it is stopped; prints the address first.
 pub(crate) fn run(args: &BaselineArgs) -> Result<()> {
@@ -31,18 +45,110 @@ pub(crate) fn run(args: &BaselineArgs) -> Result<()> {
     runtime.block_on(async {
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port))).await?;
-        writeln!(std::io::stdout(), "baseline on http://{}", listener.local_addr()?)?;
-        axum::serve(listener, routes()).await?;
-        Ok(())
+        let address = listener.local_addr()?;
+        let told = || writeln!(std::io::stdout(), "baseline on http://{address}");
+        if args.plain {
+            told()?;
+            return Ok(axum::serve(listener, empty::routes()).await?);
+        }
+        log(&args.log_level)?;
+        let folder = tempfile::tempdir().context("no temporary folder")?;
+        let state = state(folder.path(), address, &args.room).await?;
+        tokio::spawn(jari_http::admitter::run(state.clone()));
+        told()?;
+        let routes = jari_http::layered(empty::routes(), state.clone());
+        Ok(jari_http::serve_routes(state, listener, routes).await?)
     })
 }
 
-pub(crate) fn routes() -> Router {
-    Router::new()
-        .route("/v1/visitors", post(async || created(VISITOR)))
-        .route("/v1/rooms/{room}/places", post(async || created(PLACE)))
+/// As `jari serve` logs where its error output is no terminal.
+fn log(level: &str) -> Result<()> {
+    let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::try_new(level)?);
+    let lines = lines.with_writer(std::io::stderr).json().flatten_event(true);
+    let started = lines.with_current_span(false).try_init();
+    started.map_err(|error| anyhow::anyhow!("logging cannot be started: {error}"))
 }
 
-fn created(body: &'static str) -> impl IntoResponse {
-    (StatusCode::CREATED, [(header::CONTENT_TYPE, "application/json")], body)
+/// What the layers need to know, with one room in it.
+async fn state(folder: &Path, address: SocketAddr, room: &str) -> Result<AppState> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let records = Records::open(&folder.join("records.db").display().to_string()).await?;
+    records.put_room(definition(room, &*clock)?).await?;
+    let (dir, its_clock) = (folder.to_owned(), clock.clone());
+    let store = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, its_clock)).await??;
+    let entropy = SystemEntropy;
+    let mut secrets = [[0; 32]; 2];
+    secrets.iter_mut().for_each(|secret| entropy.fill(secret));
+    let signer = RingKey { id: 1, secret: secrets[0], signs: true };
+    let parts = AppParts {
+        store: Arc::new(store),
+        control: Arc::new(records),
+        clock,
+        entropy: Arc::new(entropy),
+        keys: KeyRing::new(vec![signer], secrets[1])?,
+        options: options(address)?,
+        metrics: Arc::new(Metrics::new()),
+    };
+    Ok(AppState::start(parts).await?)
+}
+
+fn options(address: SocketAddr) -> Result<HttpOptions> {
+    let files = rlimit::increase_nofile_limit(u64::MAX).context("the limit of open files")?;
+    let defaults = HttpOptions::new(format!("http://{address}").parse()?);
+    let max = usize::try_from(files.saturating_sub(FILES_RESERVED)).unwrap_or(usize::MAX);
+    Ok(HttpOptions {
+        connections: ConnectionLimits { max, ..defaults.connections },
+        join_limit: JoinLimit { per_minute: 0, burst: 1 },
+        ..defaults
+    })
+}
+
+fn definition(room: &str, clock: &dyn Clock) -> Result<RoomDefinition> {
+    Ok(RoomDefinition {
+        id: room.parse().context("no room's name")?,
+        tenant: "default".parse().context("no tenant's name")?,
+        group: None,
+        identity: Identity::Anonymous,
+        title_ko: room.to_owned(),
+        title_en: room.to_owned(),
+        target_url: "/".to_owned(),
+        on_store_failure: OnStoreFailure::Wait,
+        settings: jari_line::Settings::default(),
+        version: 0,
+        created_at: clock.now(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, StatusCode};
+
+    use super::*;
+    use crate::connection::Connection;
+    use crate::dial::Sources;
+    use crate::target::Target;
+
+    /// The layers are there (a call has its number), and the empty handler's bytes come through them unchanged.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn empty_handlers_stand_behind_the_layers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let state = state(folder.path(), address, "bench").await.expect("it starts");
+        let routes = jari_http::layered(empty::routes(), state.clone());
+        tokio::spawn(jari_http::serve_routes(state, listener, routes));
+        let target = Target(address);
+        let mut connection =
+            Connection::open(target, Sources::default(), 0).await.expect("it listens");
+        let (status, body) = connection
+            .ask(Method::GET, "/v1/rooms/bench/places/me", None)
+            .await
+            .expect("an answer");
+        assert_eq!(status, StatusCode::OK);
+        assert!(body.starts_with(br#"{"room":"bench""#));
+        let (status, body) =
+            connection.ask(Method::GET, "/nowhere", None).await.expect("an answer");
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert!(body.starts_with(br#"{"type""#), "the layers' own answer");
+    }
 }

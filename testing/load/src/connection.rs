@@ -2,52 +2,73 @@
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use http::{Request, StatusCode};
-use http_body_util::{BodyExt as _, Empty};
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use tokio::time::{Duration, timeout};
 
+use crate::dial::Sources;
 use crate::target::Target;
 
 /// An answer that takes longer counts as an error: nobody waits longer for a page.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
+#[derive(Debug)]
 pub(crate) struct Connection {
-    send: SendRequest<Empty<Bytes>>,
+    send: SendRequest<Full<Bytes>>,
     host: String,
 }
 
 impl Connection {
-    pub(crate) async fn open(target: Target) -> Result<Connection> {
-        let stream = TcpStream::connect(target.0)
-            .await
-            .with_context(|| format!("nothing answers at {}", target.0))?;
-        stream.set_nodelay(true)?;
+    pub(crate) async fn open(target: Target, from: Sources, nth: usize) -> Result<Connection> {
+        let stream = from.dial(target, nth).await?;
         let (send, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // Its error comes back through `send` as well; the task ends with the connection.
         tokio::spawn(connection);
         Ok(Connection { send, host: target.0.to_string() })
     }
 
-    /// POSTs without a body and reads the whole answer.
+    /// Asks without a body and reads the whole answer.
+    pub(crate) async fn ask(
+        &mut self,
+        method: Method,
+        path: &str,
+        bearer: Option<&str>,
+    ) -> Result<(StatusCode, Bytes)> {
+        self.send(method, path, bearer, Bytes::new()).await
+    }
+
+    /// POSTs without a body.
     pub(crate) async fn post(
         &mut self,
         path: &str,
         bearer: Option<&str>,
     ) -> Result<(StatusCode, Bytes)> {
-        let mut request = Request::post(path)
-            .header(http::header::HOST, &self.host)
-            .header(http::header::CONTENT_LENGTH, "0");
+        self.send(Method::POST, path, bearer, Bytes::new()).await
+    }
+
+    /// Sends JSON, or nothing, and reads the whole answer.
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        bearer: Option<&str>,
+        json: Bytes,
+    ) -> Result<(StatusCode, Bytes)> {
+        let mut request =
+            Request::builder().method(method).uri(path).header(http::header::HOST, &self.host);
         if let Some(token) = bearer {
             request = request.header(http::header::AUTHORIZATION, format!("Bearer {token}"));
         }
-        let request = request.body(Empty::new())?;
+        if !json.is_empty() {
+            request = request.header(http::header::CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Full::new(json))?;
         timeout(ANSWER_MAX, self.exchange(request)).await.context("no answer in time")?
     }
 
-    async fn exchange(&mut self, request: Request<Empty<Bytes>>) -> Result<(StatusCode, Bytes)> {
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes)> {
         self.send.ready().await?;
         let answer = self.send.send_request(request).await?;
         let status = answer.status();

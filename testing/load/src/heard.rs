@@ -3,58 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::report::latencies;
-
-/// One stream's bytes, read for the ids of its `line` events. Bodies sent in chunks are understood as far as that needs.
-#[derive(Debug, Default)]
-pub(crate) struct Reader {
-    head: String,
-    /// A frame that has not come whole.
-    part: Vec<u8>,
-    frames: u64,
-}
-
-impl Reader {
-    /// Takes in bytes and tells the id of each whole line event.
-    pub(crate) fn read(&mut self, bytes: &[u8], mut line: impl FnMut(&str)) {
-        self.part.extend_from_slice(bytes);
-        if self.head.is_empty() {
-            let Some(end) = find(&self.part, b"\r\n\r\n") else { return };
-            let head: Vec<u8> = self.part.drain(..end + 4).collect();
-            self.head = String::from_utf8_lossy(&head).into_owned();
-        }
-        while let Some(end) = find(&self.part, b"\n\n") {
-            let frame = String::from_utf8_lossy(&self.part[..end]);
-            let id = frame.lines().find_map(|line| line.strip_prefix("id: "));
-            if let Some(id) = id {
-                self.frames += 1;
-                if frame.contains("event: line") {
-                    line(id);
-                }
-            }
-            self.part.drain(..end + 2);
-        }
-        self.part.shrink_to(0);
-    }
-
-    /// The answer's head; empty until it has come.
-    pub(crate) fn head(&self) -> &str {
-        &self.head
-    }
-
-    /// Whether the first event has come.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.frames > 0
-    }
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
-}
+use crate::found::{Counts, latencies, ms};
 
 /// What all streams heard since it began.
 #[derive(Debug, Default)]
@@ -116,7 +68,6 @@ impl Heard {
             let spread = line.last.saturating_duration_since(line.first).as_micros();
             all.saturating_record(u64::try_from(spread).unwrap_or(u64::MAX));
         }
-        let ms = |of: &Histogram<u64>, quantile| of.value_at_quantile(quantile) as f64 / 1_000.0;
         StreamsReport {
             streams,
             failed,
@@ -132,6 +83,7 @@ impl Heard {
             all_p50_ms: ms(&all, 0.5),
             all_p99_ms: ms(&all, 0.99),
             server_cpu_s: cpu_s,
+            each_counts: Counts::of(&each),
         }
     }
 }
@@ -161,6 +113,8 @@ pub(crate) struct StreamsReport {
     /// While it was listened to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_cpu_s: Option<f64>,
+    /// Every receipt after the first, for a picture.
+    pub(crate) each_counts: Counts,
 }
 
 impl fmt::Display for StreamsReport {
@@ -187,20 +141,6 @@ mod tests {
     use tokio::time::Duration;
 
     use super::*;
-
-    #[test]
-    fn lines_are_read_from_any_pieces_chunked_or_not() {
-        let text = "HTTP/1.1 200 OK\r\na: b\r\n\r\n1f\r\nid: 1-1\nevent: place\ndata: {}\n\n\r\n\
-                    :\n\nid: 1-2\nevent: line\ndata: {}\n\nid: 1-3\nevent: line\ndata: {}\n\n";
-        for size in [1, 2, 7, 1_000] {
-            let (mut reader, mut ids) = (Reader::default(), Vec::new());
-            for bytes in text.as_bytes().chunks(size) {
-                reader.read(bytes, |id| ids.push(id.to_owned()));
-            }
-            assert_eq!(ids, ["1-2", "1-3"], "{size}");
-            assert!(reader.head().starts_with("HTTP/1.1 200") && reader.has_begun());
-        }
-    }
 
     #[test]
     fn only_lines_that_all_heard_are_timed() {

@@ -1,17 +1,35 @@
 //! `jari-load`: parses the command line and runs one load or the baseline server. Measures nothing itself.
 
+mod aim;
+mod asking;
+mod back;
 mod baseline;
+mod closed;
 mod connection;
+mod dial;
+mod empty;
+mod found;
+mod grow;
 mod heard;
-mod joins;
+mod open;
 mod prepare;
+mod probe;
 mod process;
+mod processes;
 mod report;
+mod rush;
+mod schedule;
+mod start_signal;
+mod stream_reader;
 mod streams;
 mod target;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+
+/// As in `jari`: the baseline must not differ from it by its allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A bounded load generator for a Jari on this machine. It refuses any address that is not loopback.
 #[derive(Parser)]
@@ -24,17 +42,32 @@ struct Cli {
 #[derive(Subcommand)]
 enum Load {
     /// Closed loop of joins over keep-alive connections, each by a person who has not joined before
-    Joins(joins::JoinsArgs),
+    Joins(closed::ClosedArgs),
+    /// Closed loop of polls over keep-alive connections, by people who have joined, in turn
+    Polls(closed::ClosedArgs),
+    /// Open loop of joins or polls: requests are due by the clock, and their latency counts from then
+    Open(open::OpenArgs),
     /// Event streams, each of a place of its own: connects, the server's memory, how long a line takes to reach all
     Streams(streams::StreamsArgs),
-    /// Serve the baseline: the same routes as plain axum handlers that answer fixed bytes
+    /// Let a room grow, with a probe that looks for stalls; some of the places are kept for later runs
+    Grow(grow::GrowArgs),
+    /// Register, subscribe, allow: arrivals by a schedule, a stream each, and a tenant who admits once a second
+    Rush(rush::RushArgs),
+    /// Wait until a server that was started again answers for old places as it did
+    Back(back::BackArgs),
+    /// Serve the baseline: handlers that do nothing, behind Jari's own layers
     Baseline(baseline::BaselineArgs),
 }
 
 fn main() -> Result<()> {
     match Cli::parse().load {
-        Load::Joins(args) => joins::run(args),
+        Load::Joins(args) => closed::run(asking::What::Joins, &args),
+        Load::Polls(args) => closed::run(asking::What::Polls, &args),
+        Load::Open(args) => open::run(&args),
         Load::Streams(args) => streams::run(&args),
+        Load::Grow(args) => grow::run(&args),
+        Load::Rush(args) => rush::run(&args),
+        Load::Back(args) => back::run(&args),
         Load::Baseline(args) => baseline::run(&args),
     }
 }

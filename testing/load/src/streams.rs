@@ -1,22 +1,21 @@
 //! The load of streams: places first, then a stream for each, then listening. What the streams said, `heard` counts.
 
-use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::heard::{Heard, Reader, StreamsReport};
-use crate::prepare::places;
-use crate::process;
-use crate::target::Target;
+use crate::aim::Aim;
+use crate::heard::{Heard, StreamsReport};
+use crate::prepare::Preparing;
+use crate::start_signal::StartSignal;
+use crate::stream_reader::{Reader, listen};
 
 /// Keep-alive connections that prepare the places.
 const PREPARING: usize = 64;
@@ -24,72 +23,59 @@ const PREPARING: usize = 64;
 const CONNECTING: usize = 100;
 /// A stream that says nothing for so long after it was asked for has failed.
 const FIRST_MAX: Duration = Duration::from_secs(20);
-/// Source addresses, each with its own ports: 127.0.0.2 and on.
-const SOURCES: u8 = 8;
-/// After the last place and after the last connect, before memory is read: what they needed is given back.
-const SETTLE: Duration = Duration::from_secs(3);
 const READ_BYTES: usize = 4_096;
 
 #[derive(Args, Debug, Clone)]
 pub(crate) struct StreamsArgs {
-    /// The server, on loopback: http://127.0.0.1:8080
-    #[arg(long)]
-    url: Target,
-    /// The room to wait in; open, without a join limit, with streams for as many
-    #[arg(long, default_value = "bench")]
-    room: String,
+    #[command(flatten)]
+    aim: Aim,
     /// Streams, each of a place of its own; a process opens at most 20,000 files
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=19_500))]
     streams: u32,
     /// How long to listen
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=300))]
     seconds: u64,
-    /// Threads of this generator; on a small machine each one is taken from the server
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
-    threads: u8,
-    /// The server's process, to report its memory
-    #[arg(long)]
-    pid: Option<u32>,
+    /// Pause after the last place and after the last connect, before memory is read: what they needed is given back
+    #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    settle_ms: u64,
+    #[command(flatten)]
+    start: StartSignal,
     /// Ask with a body: such streams stay in the server's HTTP stack, for comparison
     #[arg(long)]
     stay: bool,
-    /// Write the report here too, as JSON
-    #[arg(long)]
-    json: Option<std::path::PathBuf>,
 }
 
 /// Prepares, connects, listens, prints the report.
 pub(crate) fn run(args: &StreamsArgs) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(args.threads.into())
-        .enable_all()
-        .build()?;
-    let report = runtime.block_on(load(args))?;
-    // Thousands of readers are not waited for.
-    runtime.shutdown_background();
-    writeln!(std::io::stdout(), "{report}")?;
-    if let Some(path) = &args.json {
-        let text = serde_json::to_vec_pretty(&report)?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
+    args.aim.run(load(args))
 }
 
 pub(crate) async fn load(args: &StreamsArgs) -> Result<StreamsReport> {
-    let tokens = places(args.url, args.streams as usize, PREPARING, &args.room).await?;
-    sleep(SETTLE).await;
-    let before = args.pid.and_then(process::usage);
+    let settle = Duration::from_millis(args.settle_ms);
+    let preparing = Preparing {
+        target: args.aim.url,
+        from: args.aim.from,
+        connections: PREPARING,
+        people: args.streams as usize,
+        room: &args.aim.room,
+    };
+    let people = preparing.places().await?;
+    let tokens = people.into_iter().map(|person| person.token).collect();
+    sleep(settle).await;
+    let before = args.aim.server_usage();
     let heard = Arc::new(Mutex::new(Heard::default()));
     let started = Instant::now();
     let failed = connect_all(args, tokens, &heard).await?;
     let connect_s = started.elapsed().as_secs_f64();
-    sleep(SETTLE).await;
-    let after = args.pid.and_then(process::usage);
+    sleep(settle).await;
+    let after = args.aim.server_usage();
+    args.start.wait().await?;
     heard.lock().begin();
+    let listening = args.aim.server_usage();
     sleep(Duration::from_secs(args.seconds)).await;
-    let done = args.pid.and_then(process::usage);
+    let done = args.aim.server_usage();
     let memory = before.zip(after).map(|(before, after)| (before.rss_mb, after.rss_mb));
-    let cpu_s = after.zip(done).map(|(after, done)| done.cpu_s - after.cpu_s);
+    let cpu_s = listening.zip(done).map(|(before, done)| done.cpu_s - before.cpu_s);
     let streams = args.streams as usize - failed;
     Ok(heard.lock().report(streams, failed, connect_s, memory, cpu_s))
 }
@@ -104,13 +90,13 @@ async fn connect_all(
     let mut connects = JoinSet::new();
     for (nth, token) in tokens.into_iter().enumerate() {
         let slot = slots.clone().acquire_owned().await?;
-        let (target, heard) = (args.url, heard.clone());
-        let request = request(args, &token);
+        let (aim, heard) = (args.aim.clone(), heard.clone());
+        let request = request(&aim, &token, args.stay);
         connects.spawn(async move {
             let _slot = slot;
-            let opened = timeout(FIRST_MAX, open(target, nth, request)).await;
+            let opened = timeout(FIRST_MAX, open(&aim, nth, request)).await;
             let (socket, reader) = opened.context("nothing came in time")??;
-            tokio::spawn(listen(socket, reader, heard));
+            tokio::spawn(hear(socket, reader, heard));
             anyhow::Ok(())
         });
     }
@@ -124,23 +110,18 @@ async fn connect_all(
     Ok(failed)
 }
 
-fn request(args: &StreamsArgs, token: &str) -> String {
-    let (room, host) = (&args.room, args.url.0);
-    let body = if args.stay { "content-length: 2\r\n\r\n{}" } else { "\r\n" };
+/// The request for a stream of this place.
+pub(crate) fn request(aim: &Aim, token: &str, stay: bool) -> String {
+    let (room, host) = (&aim.room, aim.url.0);
+    let body = if stay { "content-length: 2\r\n\r\n{}" } else { "\r\n" };
     format!(
         "GET /v1/rooms/{room}/events HTTP/1.1\r\nhost: {host}\r\naccept: text/event-stream\r\n\
          authorization: Bearer {token}\r\n{body}"
     )
 }
 
-async fn open(target: Target, nth: usize, request: String) -> Result<(TcpStream, Reader)> {
-    let socket = if target.0.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    if target.0.is_ipv4() {
-        let last = 2 + u8::try_from(nth % usize::from(SOURCES)).unwrap_or_default();
-        let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));
-        socket.bind(SocketAddr::new(source, 0)).context("no free port at a source address")?;
-    }
-    let mut socket = socket.connect(target.0).await.context("cannot connect")?;
+async fn open(aim: &Aim, nth: usize, request: String) -> Result<(TcpStream, Reader)> {
+    let mut socket = aim.from.dial(aim.url, nth).await?;
     socket.write_all(request.as_bytes()).await?;
     let (mut reader, mut bytes) = (Reader::default(), [0; READ_BYTES]);
     loop {
@@ -158,23 +139,14 @@ async fn open(target: Target, nth: usize, request: String) -> Result<(TcpStream,
     }
 }
 
-async fn listen(socket: TcpStream, mut reader: Reader, heard: Arc<Mutex<Heard>>) {
-    loop {
-        // The buffer is not kept while waiting: it would be most of this process's memory.
-        if socket.readable().await.is_err() {
-            break;
+async fn hear(socket: TcpStream, mut reader: Reader, heard: Arc<Mutex<Heard>>) {
+    listen(&socket, &mut reader, |event, now| {
+        if event.name == "line" {
+            heard.lock().line(event.id, now);
         }
-        let mut bytes = [0; READ_BYTES];
-        match socket.try_read(&mut bytes) {
-            Ok(0) => break,
-            Ok(count) => {
-                let now = Instant::now();
-                reader.read(&bytes[..count], |id| heard.lock().line(id, now));
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(_) => break,
-        }
-    }
+        true
+    })
+    .await;
     heard.lock().ended();
 }
 
@@ -186,6 +158,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+    use crate::target::Target;
 
     /// What a stream tells and then ends, and the arguments for five of them.
     async fn args(status: StatusCode, events: &'static str) -> StreamsArgs {
@@ -200,14 +173,12 @@ mod tests {
         let url = Target(listener.local_addr().expect("bound"));
         tokio::spawn(async { axum::serve(listener, routes).await });
         StreamsArgs {
-            url,
-            room: "bench".to_owned(),
+            aim: Aim::at(url),
             streams: 5,
             seconds: 1,
-            threads: 1,
-            pid: Some(std::process::id()),
+            settle_ms: 10,
+            start: StartSignal::default(),
             stay: false,
-            json: None,
         }
     }
 
@@ -224,7 +195,7 @@ mod tests {
         let mut args = args(StatusCode::SERVICE_UNAVAILABLE, "").await;
         let report = load(&args).await.expect("it runs");
         assert_eq!((report.streams, report.failed), (0, 5), "{report}");
-        args.room = "no/such".to_owned();
+        args.aim.room = "no/such".to_owned();
         assert!(load(&args).await.is_err(), "no place can be prepared");
     }
 }

@@ -1,0 +1,100 @@
+//! What a load asks for: each person once to join, or in turn how their place stands. Knows no clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use http::{Method, StatusCode};
+
+use crate::aim::Aim;
+use crate::connection::Connection;
+use crate::prepare::{Person, Preparing, read_people};
+
+/// Keep-alive connections that prepare people.
+const PREPARING: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum What {
+    /// Each person joins, once
+    Joins,
+    /// People who have joined ask in turn how their place stands
+    Polls,
+}
+
+/// Whom a load is about.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct People {
+    /// People to prepare before the clock runs; joins end when all have joined
+    #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
+    pub(crate) people: u32,
+    /// Of polls: people who have joined already, as `grow` writes them, in place of preparing some
+    #[arg(long, value_name = "FILE")]
+    pub(crate) places: Vec<std::path::PathBuf>,
+}
+
+/// Requests, handed out one by one.
+#[derive(Clone, Debug)]
+pub(crate) struct Asking {
+    what: What,
+    people: Arc<Vec<Person>>,
+    next: Arc<AtomicUsize>,
+}
+
+impl Asking {
+    /// Prepares whom it takes.
+    pub(crate) async fn prepare(what: What, aim: &Aim, people: &People) -> Result<Asking> {
+        let preparing = Preparing {
+            target: aim.url,
+            from: aim.from,
+            connections: PREPARING,
+            people: people.people as usize,
+            room: &aim.room,
+        };
+        let people = match what {
+            What::Joins => preparing.identities().await?,
+            What::Polls if people.places.is_empty() => preparing.places().await?,
+            What::Polls => read_people(&people.places)?,
+        };
+        ensure!(!people.is_empty(), "there is nobody to ask for");
+        Ok(Asking { what, people: Arc::new(people), next: Arc::default() })
+    }
+
+    /// Sends the next request, timed by the caller: whether it was answered as it should be, or what came instead.
+    /// `None` when everybody has joined.
+    pub(crate) async fn next(&self, connection: &mut Connection) -> Option<Result<(), Wrong>> {
+        // Only a hand-out of numbers: nothing else is ordered by it.
+        let nth = self.next.fetch_add(1, Ordering::Relaxed);
+        let person = match self.what {
+            What::Joins => self.people.get(nth)?,
+            What::Polls => &self.people[nth % self.people.len()],
+        };
+        let places = format!("/v1/rooms/{}/places", person.room);
+        let (method, path, wanted) = match self.what {
+            What::Joins => (Method::POST, places, StatusCode::CREATED),
+            What::Polls => (Method::GET, places + "/me", StatusCode::OK),
+        };
+        Some(match connection.ask(method, &path, Some(&person.token)).await {
+            Ok((status, _)) if status == wanted => Ok(()),
+            Ok((status, _)) => Err(Wrong::Status(status.as_u16())),
+            Err(_) => Err(Wrong::Transport),
+        })
+    }
+}
+
+/// What came in place of the wanted answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    Status(u16),
+    /// No answer: the connection is of no more use.
+    Transport,
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wrong::Status(status) => write!(f, "{status}"),
+            Wrong::Transport => write!(f, "transport"),
+        }
+    }
+}
