@@ -10,6 +10,7 @@ mod machine;
 mod open_files;
 mod options;
 mod serve;
+mod traces;
 
 pub use machine::{SystemClock, SystemEntropy};
 pub use serve::{Running, ServeError, ServeOptions, serve};

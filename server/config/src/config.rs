@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::layers;
 use crate::problems::ConfigErrors;
 use crate::read::Reader;
-use crate::settings::{Http, Log, Ops, Store};
+use crate::settings::{Http, Log, Ops, Store, Telemetry};
 use crate::sources::Sources;
 use crate::validate;
 
@@ -16,6 +16,7 @@ pub struct Config {
     pub ops: Ops,
     pub store: Store,
     pub log: Log,
+    pub telemetry: Telemetry,
     /// Which step gave each key.
     pub(crate) origins: BTreeMap<&'static str, String>,
 }
@@ -31,14 +32,17 @@ impl Config {
         let mut reader = Reader { layers: &layers, problems };
         let (http, ops) = (http(&mut reader), ops(&mut reader));
         let (store, log) = (store(&mut reader), log(&mut reader));
+        let telemetry = telemetry(&mut reader);
         if let (Some(http), Some(ops)) = (&http, &ops) {
             validate::across(http, ops, &mut reader);
         }
         let problems = reader.problems;
         let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
-        match (http, ops, store, log) {
-            (Some(http), Some(ops), Some(store), Some(log)) if problems.is_empty() => {
-                Ok(Config { http, ops, store, log, origins })
+        match (http, ops, store, log, telemetry) {
+            (Some(http), Some(ops), Some(store), Some(log), Some(telemetry))
+                if problems.is_empty() =>
+            {
+                Ok(Config { http, ops, store, log, telemetry, origins })
             }
             _ => Err(ConfigErrors { problems }),
         }
@@ -100,4 +104,15 @@ fn log(reader: &mut Reader<'_>) -> Option<Log> {
     let level = reader.log_level("log.level");
     let format = reader.log_format("log.format");
     Some(Log { level: level?, format: format? })
+}
+
+fn telemetry(reader: &mut Reader<'_>) -> Option<Telemetry> {
+    let otlp_endpoint = reader.collector_url("telemetry.otlp_endpoint");
+    let sample_ratio = reader.ratio("telemetry.sample_ratio");
+    let service_name = reader.name("telemetry.service_name");
+    Some(Telemetry {
+        otlp_endpoint: otlp_endpoint?,
+        sample_ratio: sample_ratio?,
+        service_name: service_name?,
+    })
 }

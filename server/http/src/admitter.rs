@@ -14,6 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep};
 use crate::directory::RoomEntry;
 use crate::room::{Live, RoomRuntime};
 use crate::state::AppState;
+use crate::trace::{self, OpenSpan};
 
 const TICK_EVERY: Duration = Duration::from_millis(TICK.0);
 /// After a failed tick: at least this, at most twice it. Short against the 5 s that make a lull.
@@ -74,10 +75,29 @@ async fn tick(state: &AppState, room: &RoomRuntime) -> Result<(), jari_ports::St
         return Ok(());
     }
     let start = Instant::now();
-    let outcome = room.tick().await?;
+    let span = state.tracer.as_ref().and_then(|tracer| tracer.begin("tick"));
+    let outcome = traced_tick(span, room).await?;
     state.metrics.ticked(start.elapsed());
     report(room.id(), &outcome);
     Ok(())
+}
+
+async fn traced_tick(
+    span: Option<OpenSpan>,
+    room: &RoomRuntime,
+) -> Result<AdmitOutcome, jari_ports::StoreError> {
+    let outcome = trace::work(span.as_ref().map(OpenSpan::within), room.tick()).await;
+    if let Some(mut span) = span {
+        span.room(room.id());
+        match &outcome {
+            Ok(outcome) => {
+                span.number("jari.called", outcome.called);
+                span.number("jari.ended", outcome.ended);
+            }
+            Err(_) => span.fail(),
+        }
+    }
+    outcome
 }
 
 /// An idle room stands still until one of its times comes, once its limit group has back what it lent.

@@ -43,6 +43,7 @@ mod stream_keys;
 mod stream_slots;
 mod take_over;
 mod timed_io;
+mod trace;
 mod turned_away;
 
 pub use directory::{RoomDirectory, RoomEntry};
@@ -55,3 +56,4 @@ pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{openapi, router};
 pub use serve::serve;
 pub use state::{AppParts, AppState, Shared, StartError};
+pub use trace::{SampleRatio, TraceOptions};

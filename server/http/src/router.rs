@@ -16,21 +16,29 @@ use crate::handlers::{admin, admit, entries, events, gate, join, place, room, vi
 use crate::pages;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
+use crate::trace::TraceLayer;
 
 /// The public listener's router.
 pub fn router(state: AppState) -> Router {
     let (api, openapi) = api().split_for_parts();
     let document = serde_json::to_vec(&openapi).expect("an OpenAPI document is JSON");
     let document = bytes::Bytes::from(document);
-    api.merge(pages::routes())
+    let tracer = state.tracer.clone();
+    let router = api
+        .merge(pages::routes())
         .route("/openapi.json", get(move || openapi_json(document.clone())))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         // Bodies have their own limit, with a problem of its own.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(state.clone(), guard::within_limits))
-        .layer(from_fn_with_state(CallLog::new(state.clone()), log_call))
-        .with_state(state)
+        .layer(from_fn_with_state(CallLog::new(state.clone()), log_call));
+    // A server that traces nothing has no layer to pass.
+    let router = match tracer {
+        Some(tracer) => router.layer(TraceLayer::new(state.clone(), tracer)),
+        None => router,
+    };
+    router.with_state(state)
 }
 
 /// What `/openapi.json` shows.
