@@ -12,58 +12,58 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 
 impl Control for Records {
     fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>> {
-        Box::pin(self.read_rooms())
+        self.call(self.read_rooms())
     }
 
     fn put_room(&self, definition: RoomDefinition) -> Answer<'_, u64> {
-        Box::pin(self.write_room(definition))
+        self.call(self.write_room(definition))
     }
 
     fn delete_room(&self, id: &RoomId) -> Answer<'_, ()> {
         let id = id.clone();
-        Box::pin(async move { self.remove_room(&id).await })
+        self.call(async move { self.remove_room(&id).await })
     }
 
     fn groups(&self) -> Answer<'_, Vec<LimitGroup>> {
-        Box::pin(self.read_groups())
+        self.call(self.read_groups())
     }
 
     fn put_group(&self, group: LimitGroup) -> Answer<'_, u64> {
-        Box::pin(self.write_group(group))
+        self.call(self.write_group(group))
     }
 
     fn delete_group(&self, id: &GroupId) -> Answer<'_, ()> {
         let id = id.clone();
-        Box::pin(async move { self.remove_group(&id).await })
+        self.call(async move { self.remove_group(&id).await })
     }
 
     fn api_keys(&self) -> Answer<'_, Vec<ApiKey>> {
-        Box::pin(self.read_api_keys())
+        self.call(self.read_api_keys())
     }
 
     fn add_api_key(&self, key: NewApiKey, at: Timestamp) -> Answer<'_, ()> {
-        Box::pin(self.write_api_key(key, at))
+        self.call(self.write_api_key(key, at))
     }
 
     fn revoke_api_key(&self, id: &str, at: Timestamp) -> Answer<'_, ()> {
         let id = id.to_owned();
-        Box::pin(async move { self.write_revocation(&id, at).await })
+        self.call(async move { self.write_revocation(&id, at).await })
     }
 
     fn note_api_key_use(&self, uses: Vec<(String, Timestamp)>) -> Answer<'_, ()> {
-        Box::pin(self.write_api_key_uses(uses))
+        self.call(self.write_api_key_uses(uses))
     }
 
     fn signing_keys(&self) -> Answer<'_, Vec<SigningKey>> {
-        Box::pin(self.read_signing_keys())
+        self.call(self.read_signing_keys())
     }
 
     fn add_signing_key(&self, key: SigningKey) -> Answer<'_, ()> {
-        Box::pin(self.write_signing_key(key))
+        self.call(self.write_signing_key(key))
     }
 
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64> {
-        Box::pin(self.write_audit(entry))
+        self.call(self.write_audit(entry))
     }
 
     fn audit(
@@ -72,6 +72,6 @@ impl Control for Records {
         before_no: Option<u64>,
         limit: u32,
     ) -> Answer<'_, AuditPage> {
-        Box::pin(self.read_audit(target, before_no, limit))
+        self.call(self.read_audit(target, before_no, limit))
     }
 }

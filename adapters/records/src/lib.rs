@@ -11,6 +11,7 @@ mod control;
 mod failure;
 mod groups;
 mod open;
+mod pool;
 mod rooms;
 mod schema;
 mod signing_keys;
@@ -20,3 +21,4 @@ mod stored_settings;
 
 pub use failure::{Cause, OpenError};
 pub use open::Records;
+pub use pool::PoolStats;

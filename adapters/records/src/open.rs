@@ -8,6 +8,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Row};
 
 use crate::failure::{Cause, OpenError};
+use crate::pool::Calls;
 use crate::schema;
 
 /// Connections at most. Control data is read at start and written by operators: a few calls at once.
@@ -33,6 +34,7 @@ pub struct Records {
     pub(crate) pool: AnyPool,
     /// How the database is called in errors.
     pub(crate) place: String,
+    pub(crate) calls: Calls,
 }
 
 /// How connections are made; differs from the default only in this crate's tests.
@@ -71,7 +73,7 @@ impl Records {
         check_pages(&mut first, path).await?;
         let pool = pool(path, connecting);
         first.close().await.map_err(|error| OpenError::database(path, &error))?;
-        Ok(Records { pool, place: path.display().to_string() })
+        Ok(Records { pool, place: path.display().to_string(), calls: Calls::default() })
     }
 
     /// Ends all connections; the last one folds the write-ahead log into the file.

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::adapter_metrics::AdapterMetrics;
 use crate::bootstrap::{self, BootstrapError};
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
@@ -116,6 +117,11 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
     let (public_addr, ops_addr) = (bound(&public), bound(&ops));
     let public_url = config.http.public_url_at(public_addr);
+    let metrics = AdapterMetrics {
+        store: store.clone(),
+        records: records.clone(),
+        collector: collector.clone(),
+    };
     let parts = AppParts {
         store: store.clone(),
         control,
@@ -123,7 +129,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         entropy,
         keys,
         options: http_options(&config.http, public_url.clone(), open_files),
-        metrics: Arc::new(Metrics::new()),
+        metrics: Arc::new(Metrics::new().with(metrics)),
         traces: collector
             .clone()
             .map(|to| TraceOptions { to, ratio: traces::ratio(&config.telemetry) }),

@@ -293,7 +293,7 @@ mod tests {
         let text = scrape(&metrics, TextFormat::OpenMetrics);
         for line in [
             r#"jari_call_duration_seconds_count{method="POST",route="/v1/rooms/{room}/places",status="201"} 1"#,
-            r#"jari_calls_in_flight{route="/v1/rooms/{room}/places"} 1.0"#,
+            r#"jari_calls_in_flight{route="/v1/rooms/{room}/places"} 1"#,
             r#"jari_refused_total{reason="too_fast"} 1"#,
             r#"jari_refused_total{reason="room_full"} 0"#,
             r#"jari_store_duration_seconds_count{operation="join",outcome="answered"} 1"#,
@@ -301,14 +301,14 @@ mod tests {
             r#"jari_cache_requests_total{cache="room_view",outcome="hit"} 1"#,
             r#"jari_gate_unchecked_total{room="shop"} 1"#,
             "jari_tick_duration_seconds_count 1",
-            "jari_streams 1.0",
+            "jari_streams 1",
             "jari_store_down_seconds 1.5",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
         drop(in_flight);
-        let line = r#"jari_calls_in_flight{route="/v1/rooms/{room}/places"} 0.0"#;
+        let line = r#"jari_calls_in_flight{route="/v1/rooms/{room}/places"} 0"#;
         assert!(scrape(&metrics, TextFormat::OpenMetrics).contains(line));
     }
 

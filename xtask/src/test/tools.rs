@@ -10,6 +10,8 @@ use crate::machine;
 
 /// A Debian package and the file that shows it is there. Streams are tested through a real nginx.
 const NGINX: (&str, &str) = ("nginx", "/usr/sbin/nginx");
+/// Its promtool reads rules, dashboards and scrapes.
+const PROMETHEUS: (&str, &str) = ("prometheus", "/usr/bin/promtool");
 const BROWSER: [(&str, &str); 2] = [
     ("chromium", "/usr/bin/chromium"),
     // Without it Korean is boxes on the screenshots.
@@ -26,7 +28,7 @@ const BROWSER_TESTS: &str = "testing/browser";
 
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
-    debian_packages(root, &[NGINX])?;
+    debian_packages(root, &[NGINX, PROMETHEUS])?;
     if browser {
         debian_packages(root, &BROWSER)?;
         node(root)?;

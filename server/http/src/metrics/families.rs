@@ -11,6 +11,9 @@ use super::latency::Snapshot;
 /// Labels of one sample.
 pub(super) type Labels = Vec<(&'static str, Cow<'static, str>)>;
 
+/// Beyond it not every whole number is one of these: 2^53.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+
 pub(super) struct Families<'a>(pub(super) DescriptorEncoder<'a>);
 
 impl Families<'_> {
@@ -20,8 +23,9 @@ impl Families<'_> {
         (name, help): (&str, &str),
         samples: impl IntoIterator<Item = (Labels, f64)>,
     ) -> fmt::Result {
-        self.family(name, help, MetricType::Gauge, samples, |sample, value| {
-            sample.encode_gauge(&value)
+        self.family(name, help, MetricType::Gauge, samples, |sample, value| match whole(value) {
+            Some(value) => sample.encode_gauge(&value),
+            None => sample.encode_gauge(&value),
         })
     }
 
@@ -42,8 +46,9 @@ impl Families<'_> {
         (name, help): (&str, &str),
         samples: impl IntoIterator<Item = (Labels, f64)>,
     ) -> fmt::Result {
-        self.family(name, help, MetricType::Counter, samples, |sample, value| {
-            sample.encode_counter::<NoLabelSet, _, f64>(&value, None)
+        self.family(name, help, MetricType::Counter, samples, |sample, value| match whole(value) {
+            Some(value) => sample.encode_counter::<NoLabelSet, _, f64>(&value.unsigned_abs(), None),
+            None => sample.encode_counter::<NoLabelSet, _, f64>(&value, None),
         })
     }
 
@@ -79,4 +84,10 @@ impl Families<'_> {
         }
         Ok(())
     }
+}
+
+/// Counts of things are written without a fraction.
+fn whole(value: f64) -> Option<i64> {
+    let exact = value.fract() == 0.0 && value.abs() < EXACT_BELOW;
+    exact.then_some(value as i64)
 }

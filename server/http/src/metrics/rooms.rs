@@ -217,14 +217,14 @@ mod tests {
     fn a_rooms_counts_are_those_of_its_ledger() {
         let text = text(vec![counts("shop")]);
         for line in [
-            r#"jari_waiting{room="shop"} 3.0"#,
+            r#"jari_waiting{room="shop"} 3"#,
             r#"jari_joined_total{room="shop"} 3"#,
-            r#"jari_rate_per_second{room="shop"} 200.0"#,
+            r#"jari_rate_per_second{room="shop"} 200"#,
             r#"jari_last_tick_timestamp_seconds{room="shop"} 1.5"#,
-            r#"jari_replica_lag_events{room="shop"} 2.0"#,
-            r#"jari_room_state{room="shop",state="open"} 1.0"#,
-            r#"jari_room_state{room="shop",state="paused"} 0.0"#,
-            r#"jari_batch_calls_waiting{operation="join"} 7.0"#,
+            r#"jari_replica_lag_events{room="shop"} 2"#,
+            r#"jari_room_state{room="shop",state="open"} 1"#,
+            r#"jari_room_state{room="shop",state="paused"} 0"#,
+            r#"jari_batch_calls_waiting{operation="join"} 7"#,
             r#"jari_dwell_seconds_sum{room="shop"} 20.0"#,
             r#"jari_dwell_seconds_bucket{le="30.0",room="shop"} 1"#,
             r#"jari_dwell_seconds_bucket{le="15.0",room="shop"} 0"#,
@@ -239,9 +239,9 @@ mod tests {
         let text = text(rooms);
         let waiting = text.lines().filter(|line| line.starts_with("jari_waiting{"));
         assert_eq!(waiting.count(), ROOMS_MAX + 1);
-        assert!(text.contains(r#"jari_waiting{room="_others"} 9.0"#), "{text}");
+        assert!(text.contains(r#"jari_waiting{room="_others"} 9"#), "{text}");
         assert!(text.contains(r#"jari_dwell_seconds_count{room="_others"} 3"#), "{text}");
-        let batches = format!("jari_batch_calls_waiting{{operation=\"join\"}} {}.0", 7 * 203);
+        let batches = format!("jari_batch_calls_waiting{{operation=\"join\"}} {}", 7 * 203);
         assert!(text.contains(&batches), "{batches}");
         assert!(OTHERS.parse::<RoomId>().is_err(), "no room can be called so");
     }
