@@ -75,6 +75,8 @@ async fn after_some_use() -> (TestApp, String) {
     let visitor = app.visitor();
     visitor.wait_in(&id).await;
     let mut stream = visitor.events(&id).await;
+    // Somebody stays: an empty room does not tick.
+    app.visitor().wait_in(&id).await;
     let admit = json!({"count": 1});
     app.integrator().await.admit(&id, admit).await.expect(200);
     stream.next_of("admitted").await;
@@ -84,7 +86,7 @@ async fn after_some_use() -> (TestApp, String) {
     visitor.get(&format!("/rooms/{id}")).await.expect(200);
     visitor.leave(&id).await.expect(204);
     let ops = Visitor::new(app.ops_url());
-    let text = eventually("a stay and a line frame are counted", async || {
+    let text = eventually("a stay, a tick and a notice are counted", async || {
         let text = ops.get("/metrics").await.expect(200).text();
         let counted = |name: &str| {
             samples(&text).iter().any(|(sample, value)| sample.starts_with(name) && *value > 0.0)
