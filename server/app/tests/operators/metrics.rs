@@ -170,6 +170,10 @@ async fn the_reference_page_the_dashboard_and_the_rules_name_what_is_shown() {
             assert!(known, "{name} of the {file} is no metric");
         }
     }
+    for cache in ["room_view", "room_page"] {
+        let missed = format!("jari_cache_requests_total{{cache=\"{cache}\",outcome=\"miss\"}} 1\n");
+        assert!(text.contains(&missed), "{missed} in\n{text}");
+    }
     promtool(&["check", "metrics"], &text);
     app.stop().await;
 }
