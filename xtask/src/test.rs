@@ -4,6 +4,7 @@
 mod browser;
 mod checks;
 mod report;
+mod rules;
 mod server;
 mod tools;
 
@@ -41,6 +42,8 @@ enum Step {
     Doctests,
     /// The committed OpenAPI document is what the handlers say
     Openapi,
+    /// Prometheus rules with their tests, and the dashboard's queries, by promtool
+    Rules,
     /// Licences and sources of the dependencies, where cargo-deny is installed
     Deny,
     /// Fifty kill -9 under load
@@ -50,7 +53,7 @@ enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Tools,
         Self::Tidy,
         Self::Fmt,
@@ -58,6 +61,7 @@ impl Step {
         Self::Tests,
         Self::Doctests,
         Self::Openapi,
+        Self::Rules,
         Self::Deny,
         Self::Kill9,
         Self::Browser,
@@ -78,6 +82,7 @@ impl Step {
             Self::Tests => checks::tests(root),
             Self::Doctests => nothing_counted(checks::doctests(root)),
             Self::Openapi => nothing_counted(crate::openapi::check(root)),
+            Self::Rules => nothing_counted(rules::check(root)),
             Self::Deny => nothing_counted(checks::deny(root)),
             Self::Kill9 => checks::kill9(root),
             Self::Browser => browser::run_tests(root),

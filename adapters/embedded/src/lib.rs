@@ -27,5 +27,5 @@ mod tests;
 
 pub use backup::{BackupError, backup};
 pub use error::OpenError;
-pub use stats::StoreStats;
+pub use stats::{JournalAhead, StoreStats};
 pub use store::EmbeddedStore;

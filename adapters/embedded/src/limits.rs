@@ -36,6 +36,9 @@ pub(crate) const PURGE_ROWS: u64 = 64;
 pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(100);
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(5);
 
+/// How old the count of what no checkpoint covers may be: it is a look at every room.
+pub(crate) const AHEAD_NOTED_EVERY: Duration = Duration::from_secs(1);
+
 /// Bytes written, and taken back, to learn whether a disk that refused takes writes again: more than most batches.
 pub(crate) const PROBE_BYTES: i32 = 256 * 1024;
 

@@ -14,6 +14,7 @@ use crate::agenda::Agenda;
 use crate::feed::{Feed, Subscription};
 use crate::groups::MemberedGroup;
 use crate::journal::{Draft, RoomRow};
+use crate::stats::JournalAhead;
 
 /// A room, its subscribers, and what its journal has grown by since the last checkpoint.
 #[derive(Debug)]
@@ -297,6 +298,15 @@ impl Lines {
         after: EventNo,
     ) -> Result<Subscription, StoreError> {
         Ok(self.known(id)?.feed.subscribe(after))
+    }
+
+    /// What the journal holds beyond the checkpoints, of all rooms.
+    pub(crate) fn ahead(&self) -> JournalAhead {
+        let growth = self.rooms.values().map(|line| line.since);
+        growth.fold(JournalAhead::default(), |sum, since| JournalAhead {
+            events: sum.events + since.events,
+            bytes: sum.bytes + since.bytes,
+        })
     }
 
     pub(crate) fn ids(&self) -> Vec<RoomId> {

@@ -20,10 +20,19 @@ pub struct StoreStats {
     pub work_max_us: u64,
     pub checkpoints: u64,
     pub checkpoints_failed: u64,
+    /// Journal that no checkpoint covers yet, of all rooms: what a restart would replay. At most a second old.
+    pub ahead: JournalAhead,
     /// Commits that the disk refused.
     pub failures: u64,
     /// The disk refuses now: every call answers "unavailable".
     pub unavailable: bool,
+}
+
+/// Events of the journal and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JournalAhead {
+    pub events: u64,
+    pub bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +45,8 @@ pub(crate) struct Meter {
     work_max_us: AtomicU64,
     checkpoints: AtomicU64,
     checkpoints_failed: AtomicU64,
+    ahead_events: AtomicU64,
+    ahead_bytes: AtomicU64,
     failures: AtomicU64,
     unavailable: AtomicBool,
 }
@@ -58,6 +69,11 @@ impl Meter {
         counter.fetch_add(1, Relaxed);
     }
 
+    pub(crate) fn ahead(&self, ahead: JournalAhead) {
+        self.ahead_events.store(ahead.events, Relaxed);
+        self.ahead_bytes.store(ahead.bytes, Relaxed);
+    }
+
     pub(crate) fn failed(&self) {
         self.failures.fetch_add(1, Relaxed);
         self.unavailable.store(true, Relaxed);
@@ -78,6 +94,10 @@ impl Meter {
             work_max_us: self.work_max_us.load(Relaxed),
             checkpoints: self.checkpoints.load(Relaxed),
             checkpoints_failed: self.checkpoints_failed.load(Relaxed),
+            ahead: JournalAhead {
+                events: self.ahead_events.load(Relaxed),
+                bytes: self.ahead_bytes.load(Relaxed),
+            },
             failures: self.failures.load(Relaxed),
             unavailable: self.unavailable.load(Relaxed),
         }

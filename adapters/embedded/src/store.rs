@@ -87,6 +87,7 @@ impl EmbeddedStore {
             checkpoints: Checkpointing::new(thread),
             trouble: None,
             meter: Arc::clone(&meter),
+            ahead_noted: None,
             lock,
         };
         let thread = std::thread::Builder::new()

@@ -17,7 +17,7 @@ use crate::database::folder_of;
 use crate::folder::FolderLock;
 use crate::job::{Job, Message};
 use crate::journal::{Draft, Garbage, Journal};
-use crate::limits::{BATCH_MAX, PURGE_ROWS, RETRY_FIRST, RETRY_MAX, Tuning};
+use crate::limits::{AHEAD_NOTED_EVERY, BATCH_MAX, PURGE_ROWS, RETRY_FIRST, RETRY_MAX, Tuning};
 use crate::lines::Lines;
 use crate::restart::{Loaded, load};
 use crate::stats::Meter;
@@ -32,6 +32,8 @@ pub(crate) struct Writer {
     pub(crate) checkpoints: Checkpointing,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) meter: Arc<Meter>,
+    /// When it was last counted what no checkpoint covers; `None`: it has changed at a stroke since.
+    pub(crate) ahead_noted: Option<Instant>,
     /// Held for as long as anything may be written.
     pub(crate) lock: FolderLock,
 }
@@ -98,6 +100,7 @@ impl Writer {
             job.settle(committed.as_ref().copied());
         }
         self.order_checkpoint();
+        self.note_ahead();
         self.meter.worked(settled, before_commit + after_commit.elapsed());
         stop
     }
@@ -155,6 +158,13 @@ impl Writer {
         }
     }
 
+    fn note_ahead(&mut self) {
+        if self.ahead_noted.is_none_or(|at| at.elapsed() >= AHEAD_NOTED_EVERY) {
+            self.meter.ahead(self.lines.ahead());
+            self.ahead_noted = Some(Instant::now());
+        }
+    }
+
     fn order_checkpoint(&mut self) {
         let checkpoints = &mut self.checkpoints;
         let wait = checkpoints.not_before.is_some_and(|at| Instant::now() < at);
@@ -172,6 +182,7 @@ impl Writer {
 
     fn written(&mut self, written: Written) {
         let covered = self.checkpoints.writing.take().unwrap_or(0);
+        self.ahead_noted = None;
         let Written { room, incarnation, event_no, outcome } = written;
         self.meter.checkpointed(outcome.is_ok());
         let bytes = match outcome {

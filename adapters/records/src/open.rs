@@ -7,6 +7,7 @@ use jari_ports::ControlError;
 use sqlx::AnyPool;
 
 use crate::failure::OpenError;
+use crate::pool::Calls;
 use crate::server_address::ServerAddress;
 use crate::sqlite::Connecting;
 
@@ -25,6 +26,7 @@ pub struct Records {
     pub(crate) pool: AnyPool,
     /// How the database is called in errors; without a password.
     pub(crate) place: String,
+    pub(crate) calls: Calls,
 }
 
 impl Records {
@@ -61,7 +63,7 @@ impl Records {
         &self,
         call: impl Future<Output = Result<T, ControlError>>,
     ) -> Result<T, ControlError> {
-        let answer = tokio::time::timeout(CALL_MAX, call).await;
+        let answer = tokio::time::timeout(CALL_MAX, self.counted(call)).await;
         answer.unwrap_or_else(|_| {
             let text = format!("{}: no answer within {CALL_MAX:?}", self.place);
             Err(ControlError::Unavailable(text))

@@ -11,6 +11,7 @@ use crate::Records;
 use crate::cause::Cause;
 use crate::failure::OpenError;
 use crate::open::{ACQUIRE_TIMEOUT, CONNECTIONS_MAX};
+use crate::pool::Calls;
 use crate::schema::{self, Dialect};
 use crate::server_address::ServerAddress;
 
@@ -56,7 +57,7 @@ impl Records {
         prepared.map_err(|_| silent())??;
         // What remains is a goodbye: the records are fine without it.
         let _ = timeout(CONNECT_MAX, first.close()).await;
-        Ok(Records { pool: pool(address), place: place.to_owned() })
+        Ok(Records { pool: pool(address), place: place.to_owned(), calls: Calls::default() })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::Records;
 use crate::cause::Cause;
 use crate::failure::OpenError;
 use crate::open::{ACQUIRE_TIMEOUT, CONNECTIONS_MAX};
+use crate::pool::Calls;
 use crate::schema::{self, Dialect};
 
 /// How long a write waits for another's to end, in ms: far above any write here, far below an operator's patience.
@@ -52,7 +53,7 @@ impl Records {
         check_pages(&mut first, path).await?;
         let pool = pool(path, connecting);
         first.close().await.map_err(|error| OpenError::database(&path.display(), &error))?;
-        Ok(Records { pool, place: path.display().to_string() })
+        Ok(Records { pool, place: path.display().to_string(), calls: Calls::default() })
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::cause::Cause;
 use crate::schema::Dialect;
 use crate::sqlite::{Connecting, connect, create_private};
-use crate::{OpenError, Records, schema};
+use crate::{OpenError, PoolStats, Records, schema};
 
 /// One connection, so that what a test sets on it holds; and no patience.
 const ALONE: Connecting = Connecting { connections: 1, busy_timeout_ms: 20 };
@@ -270,4 +270,31 @@ async fn ten_thousand_rooms_are_listed_at_once() {
     assert_eq!(rooms[9_999].id.as_str(), "room-09999");
     assert_eq!(rooms[9_999].settings, Settings::default());
     assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_call_without_a_connection_is_counted_as_waiting() {
+    let (_folder, file) = folder();
+    let records = open(&file).await.unwrap();
+    let busy = records.clone();
+    let holder = tokio::spawn(async move {
+        let work = async {
+            let _conn = busy.pool.acquire().await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        busy.counted(work).await;
+    });
+    while records.pool_stats().used == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(records.pool_stats(), PoolStats { max: 1, used: 1, idle: 0, waiting: 0 });
+    let asking = records.clone();
+    let other = tokio::spawn(async move { asking.rooms().await });
+    while records.pool_stats().waiting == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(records.pool_stats().waiting, 1);
+    holder.abort();
+    assert_eq!(other.await.unwrap(), Ok(Vec::new()));
+    assert_eq!(records.pool_stats().waiting, 0);
 }

@@ -3,6 +3,7 @@
 mod clock;
 mod control;
 mod line_store;
+mod traces;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,6 +14,7 @@ pub use control::{
     NewApiKey, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState,
 };
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};
+pub use traces::{Field, Parent, Span, SpanId, SpanKind, Traces};
 
 /// A boxed future, so that ports can be used as trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

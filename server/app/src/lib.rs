@@ -1,5 +1,6 @@
 //! Jari put together: the adapters, the server and the command line. The only crate that names adapters.
 
+mod adapter_metrics;
 mod backup;
 mod bootstrap;
 pub mod cli;
@@ -11,6 +12,7 @@ mod open_files;
 mod options;
 mod records;
 mod serve;
+mod traces;
 
 pub use machine::{SystemClock, SystemEntropy};
 pub use records::RecordsError;

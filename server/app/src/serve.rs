@@ -7,20 +7,22 @@ use std::time::Duration;
 use jari_config::Config;
 use jari_embedded::EmbeddedStore;
 use jari_http::metrics::Metrics;
-use jari_http::{AppParts, AppState, StartError};
+use jari_http::{AppParts, AppState, StartError, TraceOptions};
 use jari_ports::{Clock, Entropy};
 use jari_records::Records;
+use jari_telemetry::Collector;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::adapter_metrics::AdapterMetrics;
 use crate::bootstrap::{self, BootstrapError};
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
 use crate::records::{self, RecordsError};
-use crate::{SystemClock, SystemEntropy};
+use crate::{SystemClock, SystemEntropy, traces};
 
 /// Beyond the drain's own limit, for the last connections to close.
 const DRAIN_GRACE: Duration = Duration::from_secs(2);
@@ -65,6 +67,8 @@ pub enum ServeError {
         "cannot listen on {addr} ({key}): {source}; stop what listens there, or choose another address"
     )]
     Listen { key: &'static str, addr: SocketAddr, source: std::io::Error },
+    #[error("telemetry.otlp_endpoint cannot be used: {0}")]
+    Traces(#[from] jari_telemetry::StartError),
     #[error("the thread that opens the data folder ended early: {0}")]
     Opening(#[from] tokio::task::JoinError),
 }
@@ -81,6 +85,7 @@ pub struct Running {
     state: AppState,
     store: Arc<EmbeddedStore>,
     records: Records,
+    collector: Option<Arc<Collector>>,
     drain_limit: Duration,
     public: JoinHandle<()>,
     ops: JoinHandle<()>,
@@ -97,11 +102,17 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let (store, records) = open(config, clock.clone()).await?;
     let control = Arc::new(records.clone());
     let keys = bootstrap::signing_keys(&*control, &*clock, &*entropy).await?;
+    let collector = traces::collector(&config.telemetry, &*entropy)?;
     let public = listen("http.listen", config.http.listen)?;
     let ops = listen("ops.listen", config.ops.listen)?;
     let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
     let (public_addr, ops_addr) = (bound(&public), bound(&ops));
     let public_url = config.http.public_url_at(public_addr);
+    let metrics = AdapterMetrics {
+        store: store.clone(),
+        records: records.clone(),
+        collector: collector.clone(),
+    };
     let parts = AppParts {
         store: store.clone(),
         control,
@@ -109,7 +120,10 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         entropy,
         keys,
         options: http_options(&config.http, public_url.clone(), open_files),
-        metrics: Arc::new(Metrics::new()),
+        metrics: Arc::new(Metrics::new().with(metrics)),
+        traces: collector
+            .clone()
+            .map(|to| TraceOptions { to, ratio: traces::ratio(&config.telemetry) }),
     };
     let state = AppState::start(parts).await?;
     // Last of all that can fail: a key that was made and never shown would be lost.
@@ -130,6 +144,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         state,
         store,
         records,
+        collector,
         drain_limit,
         public,
         ops,
@@ -188,7 +203,8 @@ impl Running {
     /// Drains and stops: streams are told to come back, requests in flight finish within the configured limit.
     pub async fn stop(self) {
         self.state.drain.begin();
-        let Running { mut public, mut ops, stop, state, store, records, drain_limit, .. } = self;
+        let Running { mut public, mut ops, stop, state, store, records, .. } = self;
+        let (drain_limit, collector) = (self.drain_limit, self.collector);
         if tokio::time::timeout(drain_limit + DRAIN_GRACE, &mut public).await.is_err() {
             tracing::warn!("some connections did not end within {drain_limit:?} and were cut");
             public.abort();
@@ -206,6 +222,10 @@ impl Running {
         let closed = tokio::task::spawn_blocking(move || store.close());
         if let Err(error) = closed.await {
             tracing::error!(%error, "closing the store failed: {error}");
+        }
+        // After everything that has spans of its own.
+        if let Some(collector) = collector {
+            collector.shutdown(DRAIN_GRACE).await;
         }
         tracing::info!("stopped");
     }

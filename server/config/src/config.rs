@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::layers;
 use crate::problems::ConfigErrors;
 use crate::read::Reader;
-use crate::settings::{Http, Log, Ops, Records, Store};
+use crate::settings::{Http, Log, Ops, Records, Store, Telemetry};
 use crate::sources::Sources;
 use crate::validate;
 
@@ -17,6 +17,7 @@ pub struct Config {
     pub store: Store,
     pub records: Records,
     pub log: Log,
+    pub telemetry: Telemetry,
     /// Which step gave each key.
     pub(crate) origins: BTreeMap<&'static str, String>,
 }
@@ -33,16 +34,17 @@ impl Config {
         let (http, ops) = (http(&mut reader), ops(&mut reader));
         let store = store(&mut reader);
         let (records, log) = (records(&mut reader), log(&mut reader));
+        let telemetry = telemetry(&mut reader);
         if let (Some(http), Some(ops)) = (&http, &ops) {
             validate::across(http, ops, &mut reader);
         }
         let problems = reader.problems;
         let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
-        match (http, ops, store, records, log) {
-            (Some(http), Some(ops), Some(store), Some(records), Some(log))
+        match (http, ops, store, records, log, telemetry) {
+            (Some(http), Some(ops), Some(store), Some(records), Some(log), Some(telemetry))
                 if problems.is_empty() =>
             {
-                Ok(Config { http, ops, store, records, log, origins })
+                Ok(Config { http, ops, store, records, log, telemetry, origins })
             }
             _ => Err(ConfigErrors { problems }),
         }
@@ -110,4 +112,15 @@ fn log(reader: &mut Reader<'_>) -> Option<Log> {
     let level = reader.log_level("log.level");
     let format = reader.log_format("log.format");
     Some(Log { level: level?, format: format? })
+}
+
+fn telemetry(reader: &mut Reader<'_>) -> Option<Telemetry> {
+    let otlp_endpoint = reader.collector_url("telemetry.otlp_endpoint");
+    let sample_ratio = reader.ratio("telemetry.sample_ratio");
+    let service_name = reader.name("telemetry.service_name");
+    Some(Telemetry {
+        otlp_endpoint: otlp_endpoint?,
+        sample_ratio: sample_ratio?,
+        service_name: service_name?,
+    })
 }

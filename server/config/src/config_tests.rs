@@ -157,6 +157,12 @@ fn texts_are_held_to_what_they_are() {
             vec!["", "loud", "info,=debug", "jari_http=loud", "info,"],
         ),
         ("log.format", vec!["text", "json", "auto"], vec!["", "JSON", "xml"]),
+        (
+            "telemetry.otlp_endpoint",
+            vec!["", "http://127.0.0.1:4318", "https://collector.example/otlp"],
+            vec!["127.0.0.1:4318", "grpc://127.0.0.1:4317", "http://a:b@c", "http://c/?token=d"],
+        ),
+        ("telemetry.service_name", vec!["jari", "자리"], vec![""]),
     ] {
         for text in good {
             let got = load(&file_with(key, &format!("\"{text}\"")), &[], Overrides::default());
@@ -168,6 +174,23 @@ fn texts_are_held_to_what_they_are() {
         }
         assert_eq!(problems(&file_with(key, "5"))[0].key, key);
     }
+}
+
+#[test]
+fn a_share_is_a_number_from_0_to_1_in_each_step() {
+    const KEY: &str = "telemetry.sample_ratio";
+    for (text, millionths) in
+        [("0", Some(0)), ("0.25", Some(250_000)), ("1", Some(1_000_000)), ("1.0", Some(1_000_000))]
+            .into_iter()
+            .chain(["1.01", "-0.1", "2", "nan", "\"0.5\""].map(|wrong| (wrong, None)))
+    {
+        let got = load(&file_with(KEY, text), &[], Overrides::default());
+        let got = got.map(|config| config.telemetry.sample_ratio.millionths);
+        assert_eq!(got.ok(), millionths, "{text}");
+    }
+    let variable = [("JARI__TELEMETRY__SAMPLE_RATIO", "0.5")];
+    let config = load("", &variable, Overrides::default()).expect("a share");
+    assert_eq!(config.telemetry.sample_ratio.share(), 0.5);
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Config {
 
     /// The value of a key, as the file would have it.
     fn value(&self, key: &str) -> Value {
-        let Config { http, ops, store, records, log, origins: _ } = self;
+        let Config { http, ops, store, records, log, telemetry, origins: _ } = self;
         let text = |text: &dyn ToString| Value::String(text.to_string());
         match key {
             "http.listen" => text(&http.listen),
@@ -69,6 +69,12 @@ impl Config {
                 LogFormat::Json => "json",
                 LogFormat::Auto => "auto",
             }),
+            "telemetry.otlp_endpoint" => {
+                let url = telemetry.otlp_endpoint.as_ref().map_or("", url::Url::as_str);
+                text(&url.trim_end_matches('/'))
+            }
+            "telemetry.sample_ratio" => Value::Float(telemetry.sample_ratio.share()),
+            "telemetry.service_name" => text(&telemetry.service_name),
             other => unreachable!("{other} is in the table of fields but not in Config"),
         }
     }

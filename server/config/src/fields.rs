@@ -15,7 +15,13 @@ pub(crate) struct Field {
 pub(crate) enum Kind {
     Text,
     List,
-    Number { unit: &'static str, min: u64, max: u64 },
+    Number {
+        unit: &'static str,
+        min: u64,
+        max: u64,
+    },
+    /// A share, from 0 to 1.
+    Ratio,
 }
 
 /// Every variable that sets a key begins with this.
@@ -66,6 +72,9 @@ pub(crate) const FIELDS: &[Field] = &[
     number("records.start_wait_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("log.level", "off, error, warn, info, debug or trace"),
     text("log.format", "text, json, or auto"),
+    text("telemetry.otlp_endpoint", "an http or https URL without user name, query and fragment"),
+    Field { key: "telemetry.sample_ratio", kind: Kind::Ratio, allowed: "0 to 1" },
+    text("telemetry.service_name", "1 to 100 characters"),
 ];
 
 /// The field of a key that the code itself names.

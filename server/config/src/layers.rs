@@ -113,6 +113,7 @@ fn lay_text(layers: &mut Layers, key: &str, text: &str, origin: &str, problems: 
     let value = match field.kind {
         Kind::Text => as_text(),
         Kind::Number { .. } => text.trim().parse().map_or_else(|_| as_text(), Value::Integer),
+        Kind::Ratio => text.trim().parse().map_or_else(|_| as_text(), Value::Float),
         Kind::List => {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
             Value::Array(parts.map(|part| Value::String(part.to_owned())).collect())

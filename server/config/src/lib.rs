@@ -21,5 +21,5 @@ mod validate;
 pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
 pub use records_url::RecordsUrl;
-pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Records, Store};
+pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Ratio, Records, Store, Telemetry};
 pub use sources::{Overrides, Sources};

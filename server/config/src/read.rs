@@ -12,7 +12,10 @@ use crate::fields::{self, Kind};
 use crate::layers::Layers;
 use crate::problems::Problem;
 use crate::records_url::{RecordsUrl, redacted};
-use crate::settings::{ForwardedHeader, LogFormat};
+use crate::settings::{ForwardedHeader, LogFormat, Ratio};
+
+/// Characters of a name that every span carries.
+const NAME_MAX: usize = 100;
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -79,6 +82,34 @@ impl Reader<'_> {
 
     pub(crate) fn span(&mut self, key: &'static str) -> Option<Millis> {
         self.number(key).map(Millis)
+    }
+
+    pub(crate) fn ratio(&mut self, key: &'static str) -> Option<Ratio> {
+        self.read(key, |value| {
+            let share = match value {
+                Value::Float(share) => *share,
+                Value::Integer(share @ 0..=1) => *share as f64,
+                Value::Integer(_) => return Err("is out of its bounds".to_owned()),
+                other => return Err(format!("is {}, not a number", kind_of(other))),
+            };
+            Ratio::of(share).ok_or_else(|| "is out of its bounds".to_owned())
+        })
+    }
+
+    pub(crate) fn name(&mut self, key: &'static str) -> Option<String> {
+        self.text(key, |text| match text.chars().count() {
+            0 => Err("is empty".to_owned()),
+            1..=NAME_MAX => Ok(text.to_owned()),
+            count => Err(format!("has {count} characters")),
+        })
+    }
+
+    /// `None` is a problem, `Some(None)` an empty text.
+    pub(crate) fn collector_url(&mut self, key: &'static str) -> Option<Option<Url>> {
+        self.text(key, |text| match text {
+            "" => Ok(None),
+            _ => web_url(text).map(Some),
+        })
     }
 
     pub(crate) fn address(&mut self, key: &'static str) -> Option<SocketAddr> {
@@ -148,6 +179,14 @@ impl Reader<'_> {
 }
 
 fn origin_url(text: &str) -> Result<Url, String> {
+    let url = web_url(text)?;
+    if url.path() != "/" {
+        return Err("has more than scheme, host and port".to_owned());
+    }
+    Ok(url)
+}
+
+fn web_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is not http or https".to_owned());
@@ -155,8 +194,8 @@ fn origin_url(text: &str) -> Result<Url, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("has a user name or password in it".to_owned());
     }
-    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return Err("has more than scheme, host and port".to_owned());
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("has a query or fragment in it".to_owned());
     }
     Ok(url)
 }

@@ -40,6 +40,7 @@ fn row(field: &Field) -> String {
         Kind::Number { unit, .. } => unit,
         Kind::Text => "text",
         Kind::List => "list",
+        Kind::Ratio => "share",
     };
     let (key, allowed, default) = (field.key, field.allowed, default_of(field));
     format!("| `{key}` | {unit} | {allowed} | `{default}` | `{}` |", field.variable())

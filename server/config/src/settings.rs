@@ -116,6 +116,34 @@ pub enum LogFormat {
     Auto,
 }
 
+/// `[telemetry]`: traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Telemetry {
+    /// `None`: nothing is traced.
+    pub otlp_endpoint: Option<Url>,
+    pub sample_ratio: Ratio,
+    pub service_name: String,
+}
+
+/// A share from 0 to 1, to a millionth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    pub millionths: u32,
+}
+
+impl Ratio {
+    /// `None` for what is no share.
+    pub(crate) fn of(share: f64) -> Option<Self> {
+        // Below half a millionth it is none.
+        (0.0..=1.0).contains(&share).then(|| Ratio { millionths: (share * 1e6).round() as u32 })
+    }
+
+    #[must_use]
+    pub fn share(self) -> f64 {
+        f64::from(self.millionths) / 1e6
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Config;

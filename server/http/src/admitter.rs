@@ -15,6 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep};
 use crate::directory::RoomEntry;
 use crate::room::{Live, RoomRuntime};
 use crate::state::AppState;
+use crate::trace::{self, OpenSpan};
 
 const TICK_EVERY: Duration = Duration::from_millis(TICK.0);
 /// How often the store is asked which rooms want ticks: whoever comes to an idle room should hardly notice that it was.
@@ -118,10 +119,29 @@ async fn tick(state: &AppState, room: &RoomRuntime) -> Result<bool, StoreError> 
         return Ok(false);
     }
     let start = Instant::now();
-    let outcome = room.tick().await?;
+    let span = state.tracer.as_ref().and_then(|tracer| tracer.begin("tick"));
+    let outcome = traced_tick(span, room).await?;
     state.metrics.ticked(start.elapsed());
     report(room.id(), &outcome);
     Ok(true)
+}
+
+async fn traced_tick(
+    span: Option<OpenSpan>,
+    room: &RoomRuntime,
+) -> Result<AdmitOutcome, StoreError> {
+    let outcome = trace::work(span.as_ref().map(OpenSpan::within), room.tick()).await;
+    if let Some(mut span) = span {
+        span.room(room.id());
+        match &outcome {
+            Ok(outcome) => {
+                span.number("jari.called", outcome.called);
+                span.number("jari.ended", outcome.ended);
+            }
+            Err(_) => span.fail(),
+        }
+    }
+    outcome
 }
 
 fn is_due(live: &Live, now: Timestamp) -> bool {

@@ -20,9 +20,9 @@ use crate::metrics::method_label;
 use crate::state::AppState;
 
 /// The answer's own number, so that a person can name a call to an operator.
-const CALL_HEADER: HeaderName = HeaderName::from_static("jari-call");
+pub(crate) const CALL_HEADER: HeaderName = HeaderName::from_static("jari-call");
 /// What is logged where no route took the call: the path is the client's own text.
-const UNMATCHED: &str = "unmatched";
+pub(crate) const UNMATCHED: &str = "unmatched";
 
 /// Numbers calls and logs them.
 #[derive(Clone, Debug)]

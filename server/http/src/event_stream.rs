@@ -13,8 +13,9 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::directory::RoomEntry;
 use crate::event_frames::{HEARTBEAT, admitted_frame, ended_frame, frame, reconnect_frame};
+use crate::metrics::Notice;
 use crate::place_view;
-use crate::room::{RoomRuntime, Subscription};
+use crate::room::{LineFrame, RoomRuntime, Subscription};
 use crate::state::AppState;
 
 /// A quiet stream says that it lives: below the idle limit of common proxies (60 s) with room for two lost ones.
@@ -51,7 +52,7 @@ pub(crate) struct EventStream {
 
 /// Why a stream goes on.
 enum Due {
-    Line(Bytes),
+    Line(LineFrame),
     Place { exact: bool },
     Heartbeat,
     Reconnect,
@@ -147,7 +148,12 @@ pub(crate) fn events(
         while status != PlaceStatus::Ended {
             let next_heartbeat = Instant::now() + HEARTBEAT_EVERY;
             match stream.due(next_place, next_heartbeat).await {
-                Due::Line(frame) => yield Ok(frame),
+                Due::Line(frame) => {
+                    // The HTTP stack writes it next.
+                    let took = frame.applied_at.elapsed();
+                    stream.room.state.metrics.told(Notice::Line, took, 1);
+                    yield Ok(frame.bytes);
+                }
                 Due::Heartbeat => yield Ok(HEARTBEAT),
                 Due::Place { exact } => {
                     let place = stream.place();

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use crate::problem_response::Refusal;
 use crate::state::AppState;
+use crate::trace;
 
 /// Answers 503 to what is too much or takes too long. A stream's body runs on beyond the deadline: only its head counts.
 pub(crate) async fn within_limits(
@@ -29,7 +30,7 @@ pub(crate) async fn within_limits(
 /// Carries a call out to its end though the caller goes away or the deadline passes: half a change would leave control,
 /// the line and the trail apart.
 pub(crate) async fn to_its_end(request: Request, next: Next) -> Response {
-    let call = tokio::spawn(next.run(request));
+    let call = tokio::spawn(trace::work(trace::within(), next.run(request)));
     call.await.unwrap_or_else(|error| Refusal::internal(&error).into_response())
 }
 

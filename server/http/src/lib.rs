@@ -45,6 +45,7 @@ mod stream_keys;
 mod stream_slots;
 mod take_over;
 mod timed_io;
+mod trace;
 mod turned_away;
 
 pub use directory::{RoomDirectory, RoomEntry};
@@ -58,3 +59,4 @@ pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{layered, openapi, router};
 pub use serve::{serve, serve_routes};
 pub use state::{AppParts, AppState, Shared, StartError};
+pub use trace::{SampleRatio, TraceOptions};

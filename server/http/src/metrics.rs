@@ -1,97 +1,93 @@
 //! What the server counts and measures, in Prometheus names with units. Decides nothing; its own listener is in `ops`.
 //!
-//! Handlers and tasks note what happened through the methods here; gauges of rooms are computed at the scrape from the
-//! replicas, so that nothing on a visitor's path keeps them.
+//! Handlers and tasks note what happened through the methods here, each of which takes no lock; gauges of rooms are
+//! computed at the scrape from the replicas, so that nothing on a visitor's path keeps them.
 
+mod calls;
+mod cgroup;
+mod families;
+mod latency;
+mod numbers;
 mod process;
+mod resolved;
+mod room_events;
 mod rooms;
+mod source;
 
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Duration;
 
-use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::encoding::{prometheus_text, text};
+use prometheus_client::registry::Registry;
 
+use numbers::Numbers;
+pub(crate) use room_events::{RoomEvents, dwells};
 pub use rooms::RoomCounts;
-
-/// The scrape's media type.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// From a cached answer to the request deadline.
-const CALL_BUCKETS_S: [f64; 12] =
-    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 2.5, 10.0];
-/// From an operation in memory to a disk that stalls.
-const STORE_BUCKETS_S: [f64; 11] =
-    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1.0, 5.0];
+use rooms::Rooms;
+use source::Sourced;
+pub use source::{Metric, MetricKind, MetricSource};
 
 /// Every number that `/metrics` shows, but those of rooms.
 #[derive(Debug)]
 pub struct Metrics {
+    numbers: Arc<Numbers>,
     registry: Registry,
-    calls: Family<CallLabels, Histogram>,
-    in_flight: Family<RouteLabel, Gauge>,
-    refused: Family<RefusedLabels, Counter>,
-    store: Family<OperationLabels, Histogram>,
-    tick: Histogram,
-    streams: Gauge,
-    connections: Gauge,
-    connections_refused: Counter,
-    passed_unchecked: Family<RoomLabel, Counter>,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct CallLabels {
-    method: &'static str,
-    route: String,
-    status: u16,
+/// In which of the two text formats a scrape is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFormat {
+    OpenMetrics,
+    /// Of Prometheus before it, version 0.0.4: what simpler readers know.
+    Classic,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RouteLabel {
-    route: String,
+/// What is read off the server's state at a scrape.
+#[derive(Debug)]
+pub struct Observed {
+    /// In order of id.
+    pub rooms: Vec<RoomCounts>,
+    /// For how long the store has answered nothing.
+    pub store_down: Duration,
+    pub draining: bool,
+    pub connections_max: usize,
+    pub streams_max: u64,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RoomLabel {
-    room: String,
+/// A frame of a stream whose way is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// The line, told to all.
+    Line,
+    /// A place whose status changed: admitted, ended, absent, next.
+    Place,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RefusedLabels {
-    reason: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OperationLabels {
-    operation: &'static str,
-    outcome: StoreOutcome,
-}
-
-/// Whether the store answered.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
-enum StoreOutcome {
-    Answered,
-    Failed,
+/// Something that is kept ready for the next who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cache {
+    /// The bytes of a room's public view.
+    RoomView,
+    /// A room's page, rendered and compressed.
+    RoomPage,
 }
 
 /// Counts one more of something for as long as it lives.
 #[derive(Debug)]
-pub struct Counted(Gauge);
+pub struct Counted(Arc<AtomicI64>);
 
 impl Counted {
-    fn new(gauge: Gauge) -> Self {
-        gauge.inc();
-        Counted(gauge)
+    fn new(count: Arc<AtomicI64>) -> Self {
+        count.fetch_add(1, Relaxed);
+        Counted(count)
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.dec();
+        self.0.fetch_sub(1, Relaxed);
     }
 }
 
@@ -101,106 +97,154 @@ impl Default for Metrics {
     }
 }
 
+impl TextFormat {
+    /// What a client that sends this `Accept` gets: a browser, or `curl`, something that everybody reads.
+    #[must_use]
+    pub fn of(accept: Option<&str>) -> Self {
+        match accept {
+            Some(accept) if accept.contains("application/openmetrics-text") => {
+                TextFormat::OpenMetrics
+            }
+            _ => TextFormat::Classic,
+        }
+    }
+
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            TextFormat::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            TextFormat::Classic => prometheus_text::CONTENT_TYPE,
+        }
+    }
+}
+
 impl Metrics {
     #[must_use]
     pub fn new() -> Self {
-        let mut metrics = Metrics {
-            registry: Registry::default(),
-            calls: Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS_S)),
-            in_flight: Family::default(),
-            refused: Family::default(),
-            store: Family::new_with_constructor(|| Histogram::new(STORE_BUCKETS_S)),
-            tick: Histogram::new(STORE_BUCKETS_S),
-            streams: Gauge::default(),
-            connections: Gauge::default(),
-            connections_refused: Counter::default(),
-            passed_unchecked: Family::default(),
-        };
-        metrics.register();
-        metrics
+        let mut registry = Registry::default();
+        let numbers = Arc::<Numbers>::default();
+        registry.register_collector(Box::new(process::Process));
+        registry.register_collector(Box::new(numbers.clone()));
+        Metrics { numbers, registry }
     }
 
-    fn register(&mut self) {
-        let registry = &mut self.registry;
-        registry.register_collector(Box::new(process::Process));
-        let help = "From the head of a request to the head of its answer";
-        registry.register_with_unit("jari_call_duration", help, Unit::Seconds, self.calls.clone());
-        let help = "From the call of a line store's operation to its answer";
-        registry.register_with_unit("jari_store_duration", help, Unit::Seconds, self.store.clone());
-        let help = "One tick of one room";
-        registry.register_with_unit("jari_tick_duration", help, Unit::Seconds, self.tick.clone());
-        let help = "Requests being worked on";
-        registry.register("jari_calls_in_flight", help, self.in_flight.clone());
-        registry.register("jari_refused", "Calls refused, by the code told", self.refused.clone());
-        registry.register("jari_streams", "Event streams open", self.streams.clone());
-        registry.register("jari_connections", "Connections open", self.connections.clone());
-        let help = "Connections closed at once because the limit was reached";
-        registry.register("jari_connections_refused", help, self.connections_refused.clone());
-        let help = "Requests that the gate let pass unchecked while the store was down";
-        registry.register("jari_gate_unchecked", help, self.passed_unchecked.clone());
+    /// Shows the metrics of `source` too.
+    #[must_use]
+    pub fn with(mut self, source: impl MetricSource) -> Self {
+        self.registry.register_collector(Box::new(Sourced(Box::new(source))));
+        self
     }
 
     /// A request of `route` (its template, never the path) begins; it is in flight while the answer lives.
     #[must_use]
     pub fn call_started(&self, route: &str) -> Counted {
-        let label = RouteLabel { route: route.to_owned() };
-        Counted::new(self.in_flight.get_or_create_owned(&label))
+        Counted::new(self.numbers.calls.under_way(route))
     }
 
     /// A request was answered.
     pub fn call_ended(&self, method: &http::Method, route: &str, status: u16, took: Duration) {
-        let labels = CallLabels { method: method_label(method), route: route.to_owned(), status };
-        self.calls.get_or_create(&labels).observe(took.as_secs_f64());
+        self.numbers.calls.answered(method_label(method), route, status, took);
     }
 
     /// A call was refused with this problem code.
     pub fn refused(&self, reason: &'static str) {
-        self.refused.get_or_create(&RefusedLabels { reason }).inc();
+        self.numbers.refused(reason);
     }
 
     /// A store's operation came back.
     pub fn store_answered(&self, operation: &'static str, answered: bool, took: Duration) {
-        let outcome = if answered { StoreOutcome::Answered } else { StoreOutcome::Failed };
-        let labels = OperationLabels { operation, outcome };
-        self.store.get_or_create(&labels).observe(took.as_secs_f64());
+        self.numbers.store_answered(operation, answered, took);
     }
 
     /// One room's tick is done.
     pub fn ticked(&self, took: Duration) {
-        self.tick.observe(took.as_secs_f64());
+        self.numbers.tick.note(took);
     }
 
     /// An event stream is open while the answer lives.
     #[must_use]
     pub fn stream_opened(&self) -> Counted {
-        Counted::new(self.streams.clone())
+        Counted::new(self.numbers.streams.clone())
+    }
+
+    /// A frame was written to so many streams, so long after the event that it tells of was applied here.
+    pub(crate) fn told(&self, notice: Notice, took: Duration, streams: u64) {
+        if streams > 0 {
+            self.numbers.told(notice).note_many(took, streams);
+        }
+    }
+
+    /// Something kept ready was asked for.
+    pub(crate) fn cache_asked(&self, cache: Cache, hit: bool) {
+        self.numbers.cache(cache, hit).fetch_add(1, Relaxed);
     }
 
     /// A connection is open while the answer lives.
     #[must_use]
     pub fn connection_opened(&self) -> Counted {
-        Counted::new(self.connections.clone())
+        Counted::new(self.numbers.connections.clone())
     }
 
     /// A connection was turned away.
     pub fn connection_refused(&self) {
-        self.connections_refused.inc();
+        self.numbers.connections_refused.fetch_add(1, Relaxed);
     }
 
     /// The gate of `room` let a request pass without a look at it.
     pub fn passed_unchecked(&self, room: &str) {
-        self.passed_unchecked.get_or_create(&RoomLabel { room: room.to_owned() }).inc();
+        self.numbers.passed_unchecked(room);
     }
 
-    /// Everything, with the counts of `rooms`, as OpenMetrics text.
+    /// Everything, with what was observed, as text.
     #[must_use]
-    pub fn scrape(&self, rooms: &[RoomCounts]) -> String {
+    pub fn scrape(&self, format: TextFormat, observed: Observed) -> String {
+        let mut now = Registry::default();
+        let (node, rooms) = (observed.node(), Rooms::new(observed.rooms));
+        now.register_collector(Box::new(Sourced(Box::new(node))));
+        now.register_collector(Box::new(rooms));
         let mut text = String::new();
-        encode_registry(&mut text, &self.registry)
-            .and_then(|()| encode_registry(&mut text, &rooms::registry(rooms)))
-            .and_then(|()| encode_eof(&mut text))
+        write(&mut text, format, [&self.registry, &now])
             .expect("writing to a string does not fail");
         text
+    }
+}
+
+fn write(out: &mut String, format: TextFormat, registries: [&Registry; 2]) -> fmt::Result {
+    match format {
+        TextFormat::OpenMetrics => {
+            registries.iter().try_for_each(|registry| text::encode_registry(out, registry))?;
+            text::encode_eof(out)
+        }
+        TextFormat::Classic => {
+            registries.iter().try_for_each(|registry| prometheus_text::encode(out, registry))
+        }
+    }
+}
+
+/// What was observed of the node as a whole.
+#[derive(Debug)]
+struct Node(Vec<Metric>);
+
+impl MetricSource for Node {
+    fn read(&self) -> Vec<Metric> {
+        self.0.clone()
+    }
+}
+
+impl Observed {
+    fn node(&self) -> Node {
+        let gauges = [
+            ("jari_rooms", "Rooms at work on this node", self.rooms.len() as f64),
+            (
+                "jari_store_down_seconds",
+                "For how long the line store has answered nothing",
+                self.store_down.as_secs_f64(),
+            ),
+            ("jari_draining", "1 while the server goes away", f64::from(u8::from(self.draining))),
+            ("jari_connections_max", "Connections at most", self.connections_max as f64),
+            ("jari_streams_max", "Event streams at most", self.streams_max as f64),
+        ];
+        Node(gauges.map(|(name, help, value)| Metric::gauge(name, help, value)).into())
     }
 }
 
@@ -222,6 +266,17 @@ pub(crate) fn method_label(method: &http::Method) -> &'static str {
 mod tests {
     use super::*;
 
+    fn scrape(metrics: &Metrics, format: TextFormat) -> String {
+        let observed = Observed {
+            rooms: Vec::new(),
+            store_down: Duration::from_millis(1_500),
+            draining: false,
+            connections_max: 100,
+            streams_max: 50,
+        };
+        metrics.scrape(format, observed)
+    }
+
     #[test]
     fn a_scrape_shows_what_was_noted_under_names_with_units() {
         let metrics = Metrics::new();
@@ -231,22 +286,42 @@ mod tests {
         metrics.refused("too_fast");
         metrics.store_answered("join", true, Duration::from_micros(300));
         metrics.ticked(Duration::from_micros(80));
+        metrics.told(Notice::Line, Duration::from_millis(30), 1_000);
+        metrics.cache_asked(Cache::RoomView, true);
+        metrics.passed_unchecked("shop");
         let _stream = metrics.stream_opened();
-        let text = metrics.scrape(&[]);
+        let text = scrape(&metrics, TextFormat::OpenMetrics);
         for line in [
             r#"jari_call_duration_seconds_count{method="POST",route="/v1/rooms/{room}/places",status="201"} 1"#,
             r#"jari_calls_in_flight{route="/v1/rooms/{room}/places"} 1"#,
             r#"jari_refused_total{reason="too_fast"} 1"#,
-            r#"jari_store_duration_seconds_count{operation="join",outcome="Answered"} 1"#,
+            r#"jari_refused_total{reason="room_full"} 0"#,
+            r#"jari_store_duration_seconds_count{operation="join",outcome="answered"} 1"#,
+            r#"jari_notice_latency_seconds_count{frame="line"} 1000"#,
+            r#"jari_cache_requests_total{cache="room_view",outcome="hit"} 1"#,
+            r#"jari_gate_unchecked_total{room="shop"} 1"#,
             "jari_tick_duration_seconds_count 1",
             "jari_streams 1",
+            "jari_store_down_seconds 1.5",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
         drop(in_flight);
         let line = r#"jari_calls_in_flight{route="/v1/rooms/{room}/places"} 0"#;
-        assert!(metrics.scrape(&[]).contains(line));
+        assert!(scrape(&metrics, TextFormat::OpenMetrics).contains(line));
+    }
+
+    #[test]
+    fn simpler_readers_get_the_classic_text() {
+        let text = scrape(&Metrics::new(), TextFormat::Classic);
+        assert!(text.contains("# TYPE jari_refused_total counter\n"), "{text}");
+        assert!(!text.contains("# EOF"));
+        let prometheus =
+            "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+        assert_eq!(TextFormat::of(Some(prometheus)), TextFormat::OpenMetrics);
+        assert_eq!(TextFormat::of(Some("*/*")), TextFormat::Classic);
+        assert_eq!(TextFormat::of(None), TextFormat::Classic);
     }
 
     #[test]

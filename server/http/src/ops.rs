@@ -7,12 +7,12 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::header::{ACCEPT, CONTENT_TYPE, VARY};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::metrics::{self, RoomCounts};
+use crate::metrics::{Observed, TextFormat};
 use crate::state::AppState;
 
 /// A store or database that takes longer to say anything cannot serve.
@@ -70,14 +70,24 @@ async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     }
 }
 
-async fn scrape(State(state): State<AppState>) -> Response {
+async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let format = TextFormat::of(accept);
+    let text = state.metrics.scrape(format, observe(&state));
+    let kind = HeaderValue::from_static(format.content_type());
+    let headers = [(CONTENT_TYPE, kind), (VARY, HeaderValue::from_static("accept"))];
+    (headers, text).into_response()
+}
+
+fn observe(state: &AppState) -> Observed {
     // A room that nobody has used since the start has no replica yet; its first tick loads it.
     let entries = state.rooms.list();
-    let counts: Vec<_> = entries
-        .iter()
-        .filter_map(|entry| entry.loaded())
-        .map(|room| room.read(|live| RoomCounts::of(room.id().clone(), live.ledger())))
-        .collect();
-    let kind = HeaderValue::from_static(metrics::CONTENT_TYPE);
-    ([(CONTENT_TYPE, kind)], state.metrics.scrape(&counts)).into_response()
+    let rooms = entries.iter().filter_map(|entry| entry.loaded()).map(|room| room.counts());
+    Observed {
+        rooms: rooms.collect(),
+        store_down: state.store_health.down_for().unwrap_or_default(),
+        draining: state.drain.has_begun(),
+        connections_max: state.options.connections.max,
+        streams_max: state.options.streams.max,
+    }
 }

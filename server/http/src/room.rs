@@ -27,18 +27,19 @@ use jari_units::{Mark, Millis, PassId, RoomId, Seq, SubjectKey};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 pub use batcher::BatchError;
-pub(crate) use hub::{Hub, Listening, Subscription, Woken};
+pub(crate) use hub::{Hub, LineFrame, Listening, Subscription, Wakes, Woken};
 pub use live::Live;
 pub use operations::Joined;
 
 use crate::event_frames::line_frame;
 use crate::jitter::Jitter;
+use crate::metrics::{self, Cache, RoomCounts, RoomEvents};
 use crate::store_calls::StoreCalls;
-use batcher::Batcher;
+use batcher::{Batcher, Queue};
 use operations::Operations;
 use pacing::PollPacing;
 use presence::Presence;
@@ -70,6 +71,8 @@ pub struct RoomRuntime {
     pacing: PollPacing,
     hub: Arc<Hub>,
     public: PublicView,
+    /// For the metrics alone.
+    events: RoomEvents,
     stop: CancellationToken,
 }
 
@@ -94,20 +97,25 @@ impl RoomRuntime {
             live: RwLock::new(live),
             reached,
             following: AtomicBool::new(true),
-            joins: batch(&operations, &stop, |room, batch| async move { room.join(batch).await }),
-            leaves: batch(&operations, &stop, |room, batch| async move { room.leave(batch).await }),
-            claims: batch(&operations, &stop, |room, batch| async move { room.claim(batch).await }),
-            touches: batch(
-                &operations,
-                &stop,
-                |room, batch| async move { room.touch(batch).await },
-            ),
+            joins: batch("join", &operations, &stop, |room, batch| async move {
+                room.join(batch).await
+            }),
+            leaves: batch("leave", &operations, &stop, |room, batch| async move {
+                room.leave(batch).await
+            }),
+            claims: batch("claim", &operations, &stop, |room, batch| async move {
+                room.claim(batch).await
+            }),
+            touches: batch("touch", &operations, &stop, |room, batch| async move {
+                room.touch(batch).await
+            }),
             used: Mutex::default(),
             presence: Presence::default(),
             collecting: Rest::default(),
             pacing: PollPacing::new(),
             hub: Arc::default(),
             public: PublicView::default(),
+            events: RoomEvents::default(),
             operations,
             stop: stop.clone(),
         });
@@ -218,7 +226,13 @@ impl RoomRuntime {
     /// The bytes of the room's public view, made at most once a second by `encode`.
     #[must_use]
     pub fn public_view(&self, encode: impl FnOnce(&Live) -> bytes::Bytes) -> bytes::Bytes {
-        self.public.get(|| self.read(encode))
+        let mut hit = true;
+        let bytes = self.public.get(|| {
+            hit = false;
+            self.read(encode)
+        });
+        self.operations.calls.metrics().cache_asked(Cache::RoomView, hit);
+        bytes
     }
 
     /// The room was deleted.
@@ -308,22 +322,25 @@ impl RoomRuntime {
     }
 
     fn apply(&self, event: &RoomEvent) -> Result<(), OutOfOrder> {
-        let (serving, frame, mark) = {
+        let applied_at = Instant::now();
+        let (serving, frame, mark, dwells) = {
             let mut live = self.live.write();
             let before = live.ledger().serving();
+            let dwells = metrics::dwells(live.ledger(), &event.event);
             live.apply(event)?;
             let ticked = matches!(event.event, Event::Ticked(_));
             let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
-            ((before, live.ledger().serving()), frame, live.ledger().mark())
+            ((before, live.ledger().serving()), frame, live.ledger().mark(), dwells)
         };
         if matches!(event.event, Event::Settled(_)) {
             // Everybody's position is known again.
-            self.hub.wake_all();
+            self.hub.wake_all(applied_at);
         }
-        self.hub.wake_for(&event.event, serving);
-        if let Some(frame) = frame {
-            self.hub.publish(frame);
+        self.hub.wake_for(&event.event, serving, applied_at);
+        if let Some(bytes) = frame {
+            self.hub.publish(LineFrame { bytes, applied_at });
         }
+        self.events.note(dwells);
         self.operations.note(mark);
         self.reached.send_replace(mark);
         Ok(())
@@ -337,13 +354,25 @@ impl RoomRuntime {
             // Numbers of another history mean other people.
             self.presence.take();
         }
-        self.hub.wake_all();
+        self.hub.wake_all(Instant::now());
         self.reached.send_replace(mark);
     }
 
     /// Nothing has gathered here since the last flush, and nobody listens.
     fn has_nothing_to_send(&self) -> bool {
         self.presence.is_empty() && self.used.lock().is_empty() && !self.hub.has_streams()
+    }
+
+    /// What the metrics show of it.
+    pub(crate) fn counts(&self) -> RoomCounts {
+        let told = self.operations.mark().event_no;
+        let batches = [&self.joins as &dyn Queue, &self.leaves, &self.claims, &self.touches];
+        let batches = batches.map(|batch| (batch.name(), batch.waiting() as u64));
+        self.read(|live| {
+            let ledger = live.ledger();
+            let lag_events = told.saturating_sub(ledger.mark().event_no);
+            RoomCounts::of(self.id(), ledger, &self.events, lag_events, batches)
+        })
     }
 
     /// Sends who was heard from; what could not be sent goes with the next.
@@ -380,6 +409,7 @@ impl RoomRuntime {
 }
 
 fn batch<In, Out, Call, Answer>(
+    name: &'static str,
     operations: &Arc<Operations>,
     stop: &CancellationToken,
     call: Call,
@@ -391,5 +421,5 @@ where
     Answer: Future<Output = Result<Vec<Out>, StoreError>> + Send + 'static,
 {
     let operations = operations.clone();
-    Batcher::start(stop.clone(), move |batch| call(operations.clone(), batch))
+    Batcher::start(name, stop.clone(), move |batch| call(operations.clone(), batch))
 }

@@ -16,6 +16,7 @@ use crate::handlers::{admin, admit, entries, events, gate, join, place, room, vi
 use crate::pages;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
+use crate::trace::TraceLayer;
 
 /// The public listener's router.
 pub fn router(state: AppState) -> Router {
@@ -31,14 +32,20 @@ pub fn router(state: AppState) -> Router {
 /// Routes behind the layers that every call passes. Public so that a bench can put handlers that do nothing behind the
 /// same: the difference is what Jari's own handlers cost.
 pub fn layered(routes: Router<AppState>, state: AppState) -> Router {
-    routes
+    let tracer = state.tracer.clone();
+    let router = routes
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         // Bodies have their own limit, with a problem of its own.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(state.clone(), guard::within_limits))
-        .layer(from_fn_with_state(CallLog::new(state.clone()), log_call))
-        .with_state(state)
+        .layer(from_fn_with_state(CallLog::new(state.clone()), log_call));
+    // A server that traces nothing has no layer to pass.
+    let router = match tracer {
+        Some(tracer) => router.layer(TraceLayer::new(state.clone(), tracer)),
+        None => router,
+    };
+    router.with_state(state)
 }
 
 /// What `/openapi.json` shows.

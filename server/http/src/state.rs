@@ -25,6 +25,7 @@ use crate::store_health::StoreHealth;
 use crate::stream_hub::StreamHub;
 use crate::stream_keys::StreamKeys;
 use crate::stream_slots::StreamSlots;
+use crate::trace::{TraceOptions, Tracer};
 
 /// What the app hands in.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub struct AppParts {
     pub keys: KeyRing,
     pub options: HttpOptions,
     pub metrics: Arc<Metrics>,
+    /// `None`: no call is traced, and nothing asks whether.
+    pub traces: Option<TraceOptions>,
 }
 
 /// Everything handlers share.
@@ -54,6 +57,7 @@ pub struct Shared {
     pub changes: Changes,
     pub options: HttpOptions,
     pub metrics: Arc<Metrics>,
+    pub(crate) tracer: Option<Arc<Tracer>>,
     pub store_health: Arc<StoreHealth>,
     pub jitter: Arc<Jitter>,
     pub join_limiter: JoinLimiter,
@@ -95,7 +99,7 @@ impl AppState {
     /// # Errors
     /// Where control or the store does not answer.
     pub async fn start(parts: AppParts) -> Result<Self, StartError> {
-        let AppParts { store, control, clock, entropy, keys, options, metrics } = parts;
+        let AppParts { store, control, clock, entropy, keys, options, metrics, traces } = parts;
         // Before anything is read: what came after it is then found by `control_watch`.
         let changes = Changes::since(control.revision().await?);
         let jitter = Arc::new(Jitter::new(&*entropy));
@@ -103,6 +107,7 @@ impl AppState {
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), store_health.clone()));
         let rooms = RoomDirectory::start(calls, jitter.clone(), &*control).await?;
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
+        let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
         let stream_slots = StreamSlots::new(options.streams);
@@ -117,6 +122,7 @@ impl AppState {
             changes,
             options,
             metrics,
+            tracer,
             store_health,
             jitter,
             join_limiter,

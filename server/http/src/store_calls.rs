@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::metrics::Metrics;
 use crate::store_health::StoreHealth;
+use crate::trace;
 
 /// A caller waits no longer for the store: ten times its slowest healthy answer.
 const STORE_DEADLINE: Duration = Duration::from_secs(5);
@@ -40,6 +41,7 @@ impl StoreCalls {
         operation: &'static str,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
+        let mut span = trace::within().map(|within| within.child(format!("store {operation}")));
         let start = Instant::now();
         let answer = match timeout(STORE_DEADLINE, call).await {
             Ok(answer) => {
@@ -54,6 +56,9 @@ impl StoreCalls {
         };
         let answered = !matches!(answer, Err(StoreError::Unavailable(_)));
         self.metrics.store_answered(operation, answered, start.elapsed());
+        if let Some(span) = span.as_mut().filter(|_| !answered) {
+            span.fail();
+        }
         answer
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -13,7 +14,9 @@ use jari_embedded::EmbeddedStore;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, ConnectionLimits, HttpOptions, JoinLimit};
 use jari_pass::{KeyRing, RingKey};
-use jari_ports::{Clock, Control as _, Entropy, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{
+    AuditEntry, Clock, Control as _, Entropy, Identity, OnStoreFailure, RoomDefinition,
+};
 use jari_records::Records;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -72,8 +75,10 @@ fn log(level: &str) -> Result<()> {
 /// What the layers need to know, with one room in it.
 async fn state(folder: &Path, address: SocketAddr, room: &str) -> Result<AppState> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let records = Records::open(&folder.join("records.db").display().to_string()).await?;
-    records.put_room(definition(room, &*clock)?).await?;
+    let file = folder.join("records.db").display().to_string();
+    let records = Records::open(&file, Duration::ZERO).await?;
+    let definition = definition(room, &*clock)?;
+    records.put_room(definition, entry(room, &*clock)).await?;
     let (dir, its_clock) = (folder.to_owned(), clock.clone());
     let store = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, its_clock)).await??;
     let entropy = SystemEntropy;
@@ -88,6 +93,7 @@ async fn state(folder: &Path, address: SocketAddr, room: &str) -> Result<AppStat
         keys: KeyRing::new(vec![signer], secrets[1])?,
         options: options(address)?,
         metrics: Arc::new(Metrics::new()),
+        traces: None,
     };
     Ok(AppState::start(parts).await?)
 }
@@ -101,6 +107,18 @@ fn options(address: SocketAddr) -> Result<HttpOptions> {
         join_limit: JoinLimit { per_minute: 0, burst: 1 },
         ..defaults
     })
+}
+
+fn entry(room: &str, clock: &dyn Clock) -> AuditEntry {
+    AuditEntry {
+        no: 0,
+        at: clock.now(),
+        actor: "system".to_owned(),
+        action: "room.create".to_owned(),
+        target: format!("room:{room}"),
+        before: String::new(),
+        after: String::new(),
+    }
 }
 
 fn definition(room: &str, clock: &dyn Clock) -> Result<RoomDefinition> {

@@ -7,6 +7,7 @@ mod actor;
 mod answer;
 mod app;
 mod clock;
+mod collector;
 mod process;
 mod sse;
 
@@ -14,6 +15,7 @@ pub use actor::{Integrator, Operator, Visitor};
 pub use answer::Answer;
 pub use app::{TestApp, TestAppBuilder};
 pub use clock::TestClock;
+pub use collector::{FakeCollector, ToldSpan};
 pub use process::{Process, ProcessBuilder};
 pub use sse::{SseEvent, SseStream};
 

@@ -13,6 +13,8 @@ const NGINX: (&str, &str) = ("nginx", "/usr/sbin/nginx");
 /// Debian's own version, whichever it is: its programs lie in a folder of that name.
 const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
+/// Its promtool reads rules, dashboards and scrapes.
+const PROMETHEUS: (&str, &str) = ("prometheus", "/usr/bin/promtool");
 const BROWSER: [(&str, &str); 2] = [
     ("chromium", "/usr/bin/chromium"),
     // Without it Korean is boxes on the screenshots.
@@ -29,7 +31,7 @@ const BROWSER_TESTS: &str = "testing/browser";
 
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
-    debian_packages(root, &[NGINX])?;
+    debian_packages(root, &[NGINX, PROMETHEUS])?;
     postgres(root)?;
     if browser {
         debian_packages(root, &BROWSER)?;

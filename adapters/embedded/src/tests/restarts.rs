@@ -53,6 +53,32 @@ async fn checkpoints_cover_the_journal_and_rows_go() {
 }
 
 #[tokio::test]
+async fn what_no_checkpoint_covers_is_counted_until_one_does() {
+    let bench = Bench::checkpointing(100);
+    let store = bench.open();
+    let id = create(&store, "shop").await;
+    for number in 0..30 {
+        join(&store, &id, number).await;
+    }
+    store.close();
+    let store = bench.open();
+    // Whoever is answered after another call knows that the first one's work is counted.
+    for _ in 0..2 {
+        store.rooms().await.expect("it answers");
+    }
+    let ahead = store.stats().ahead;
+    assert_eq!(ahead.events, 31, "one creation and thirty joins");
+    assert!(ahead.bytes > 30 * 16, "{ahead:?}");
+    for number in 30..100 {
+        join(&store, &id, number).await;
+    }
+    super::checkpoints_written(&store, 1).await;
+    store.rooms().await.expect("it answers");
+    let ahead = store.stats().ahead;
+    assert!(ahead.events <= 1, "{ahead:?}");
+}
+
+#[tokio::test]
 async fn a_deleted_room_leaves_nothing_but_its_incarnation() {
     let bench = Bench::checkpointing(10);
     let store = bench.open();

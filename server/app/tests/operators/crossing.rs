@@ -54,6 +54,7 @@ async fn start() -> Crossed {
         keys: KeyRing::new(keys, [2; 32]).expect("one signs"),
         options: HttpOptions::new(url.clone()),
         metrics: Arc::new(Metrics::new()),
+        traces: None,
     })
     .await
     .expect("everything answers");

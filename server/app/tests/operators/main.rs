@@ -14,6 +14,7 @@ mod openapi;
 mod rehearse;
 mod rooms;
 mod start_and_stop;
+mod traces;
 mod trail;
 
 /// The program under test.

@@ -89,6 +89,7 @@ async fn start() -> Broken {
         keys: KeyRing::new(keys, [2; 32]).expect("one signs"),
         options: HttpOptions::new(url.clone()),
         metrics: Arc::new(Metrics::new()),
+        traces: None,
     })
     .await
     .expect("everything answers");

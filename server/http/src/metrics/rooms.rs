@@ -1,127 +1,248 @@
 //! Counts of rooms, taken from their replicas at the scrape. Keeps nothing between scrapes.
 
-use jari_line::Ledger;
+use std::borrow::Cow;
+use std::fmt;
+
+use jari_line::{Ledger, Phase};
 use jari_units::RoomId;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::families::{Families, Labels};
+use super::latency::Snapshot;
+use super::room_events::RoomEvents;
+
+/// Rooms with a label of their own, the first by id so that it is always the same ones; all others are one. Each is some
+/// thirty series, and a scrape of so many stays below a megabyte.
+pub(super) const ROOMS_MAX: usize = 200;
+
+/// The label of all others together: no id begins so.
+pub(super) const OTHERS: &str = "_others";
 
 /// One room's counts at one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomCounts {
-    room: RoomId,
-    gauges: [u64; 5],
-    totals: [u64; 6],
-    rate_per_s: f64,
-    dwell_s: f64,
+    room: Cow<'static, str>,
+    state: &'static str,
+    gauges: [f64; GAUGES.len()],
+    totals: [u64; TOTALS.len()],
+    dwell: Snapshot,
+    batches: Batches,
 }
 
-const GAUGES: [(&str, &str); 5] = [
+/// Callers that wait for a batch to begin, by operation.
+pub(crate) type Batches = [(&'static str, u64); 4];
+
+const GAUGES: [(&str, &str); 9] = [
     ("jari_waiting", "People in line, not yet called"),
     ("jari_absent", "People called while away who may still return"),
     ("jari_live_passes", "Passes that are good now"),
     ("jari_claimed_passes", "Live passes that were used"),
+    ("jari_capacity", "Live passes at most"),
+    ("jari_rate_per_second", "Admissions per second that the pacer allows"),
     ("jari_lull", "1 while silence counts for nothing"),
+    ("jari_last_tick_timestamp_seconds", "When the room's clock last moved, Unix time"),
+    ("jari_replica_lag_events", "Events that the store has told of and this node's replica lacks"),
 ];
-const TOTALS: [(&str, &str); 6] = [
+/// Where it is among the gauges.
+const LAST_TICK: usize = 7;
+const TOTALS: [(&str, &str); 9] = [
     ("jari_joined", "Places given"),
     ("jari_admitted", "Places that got a pass"),
+    ("jari_served", "Places that the frontier has passed, called or absent"),
     ("jari_claimed", "Passes used for the first time"),
     ("jari_no_shows", "Passes that ended unclaimed"),
+    ("jari_passed_over", "Places that the frontier passed while nobody was there"),
+    ("jari_returned", "Absent people called after all"),
     ("jari_left", "People who left the line or gave their pass back"),
-    ("jari_dwells", "Claimed passes that ended"),
+    ("jari_mass_absences", "Ticks that called nobody because most were not heard from"),
 ];
+const STATES: [&str; 5] = ["closed", "not_open", "open", "paused", "sold_out"];
 
 impl RoomCounts {
+    /// Those of `room`, whose store has told of `lag_events` more events than `ledger` holds.
     #[must_use]
-    pub fn of(room: RoomId, ledger: &Ledger) -> Self {
+    pub(crate) fn of(
+        room: &RoomId,
+        ledger: &Ledger,
+        events: &RoomEvents,
+        lag_events: u64,
+        batches: Batches,
+    ) -> Self {
         let (passes, totals) = (ledger.passes(), ledger.totals());
         RoomCounts {
-            room,
+            room: room.to_string().into(),
+            state: state(&ledger.phase()),
             gauges: [
-                ledger.waiting(),
-                ledger.absent(),
-                passes.live(),
-                passes.claimed_count(),
-                u64::from(ledger.in_lull()),
+                ledger.waiting() as f64,
+                ledger.absent() as f64,
+                passes.live() as f64,
+                passes.claimed_count() as f64,
+                ledger.settings().capacity as f64,
+                ledger.rate_milli() as f64 / 1_000.0,
+                f64::from(u8::from(ledger.in_lull())),
+                ledger.clocks().now.0 as f64 / 1_000.0,
+                lag_events as f64,
             ],
             totals: [
                 totals.joined,
                 totals.admitted,
+                ledger.served(),
                 totals.claimed,
                 totals.no_shows,
+                totals.absent,
+                totals.returned,
                 totals.left,
-                totals.dwells,
+                totals.mass_absences,
             ],
-            rate_per_s: ledger.rate_milli() as f64 / 1_000.0,
-            dwell_s: totals.dwell_ms as f64 / 1_000.0,
+            dwell: events.dwell.snapshot(),
+            batches,
         }
+    }
+
+    /// Takes another's counts in; states cannot be added up and are left. Of the ticks the oldest counts.
+    fn add(&mut self, other: &RoomCounts) {
+        let oldest = self.gauges[LAST_TICK].min(other.gauges[LAST_TICK]);
+        self.gauges.iter_mut().zip(other.gauges).for_each(|(sum, more)| *sum += more);
+        self.gauges[LAST_TICK] = oldest;
+        self.totals.iter_mut().zip(other.totals).for_each(|(sum, more)| *sum += more);
+        self.batches.iter_mut().zip(other.batches).for_each(|(sum, more)| sum.1 += more.1);
+        self.dwell.add(&other.dwell);
     }
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RoomLabel {
-    room: String,
+fn state(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Closed(_) => "closed",
+        Phase::NotOpen { .. } => "not_open",
+        Phase::Open => "open",
+        Phase::Paused => "paused",
+        Phase::SoldOut => "sold_out",
+    }
 }
 
-type SecondsTotal = Counter<f64, std::sync::atomic::AtomicU64>;
-type PerSecond = Gauge<f64, std::sync::atomic::AtomicU64>;
+/// The rooms of one scrape.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    rooms: Vec<RoomCounts>,
+    others: Option<RoomCounts>,
+}
 
-/// A registry with the counts of these rooms and nothing else.
-pub(super) fn registry(rooms: &[RoomCounts]) -> Registry {
-    let mut registry = Registry::default();
-    let label = |counts: &RoomCounts| RoomLabel { room: counts.room.to_string() };
-    for (i, (name, help)) in GAUGES.into_iter().enumerate() {
-        let family = Family::<RoomLabel, Gauge>::default();
-        for counts in rooms {
-            family.get_or_create(&label(counts)).set(counts.gauges[i].cast_signed());
+impl Rooms {
+    /// `rooms` are in order of id.
+    pub(super) fn new(mut rooms: Vec<RoomCounts>) -> Self {
+        let mut rest = rooms.split_off(rooms.len().min(ROOMS_MAX)).into_iter();
+        let others = rest.next().map(|mut sum| {
+            sum.room = OTHERS.into();
+            rest.for_each(|other| sum.add(&other));
+            sum
+        });
+        Rooms { rooms, others }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &RoomCounts> {
+        self.rooms.iter().chain(&self.others)
+    }
+
+    fn states(&self) -> impl Iterator<Item = (Labels, f64)> {
+        self.rooms.iter().flat_map(|room| {
+            STATES.into_iter().map(|state| {
+                let mut labels = label(room);
+                labels.push(("state", state.into()));
+                (labels, f64::from(u8::from(state == room.state)))
+            })
+        })
+    }
+
+    fn batches(&self) -> impl Iterator<Item = (Labels, f64)> {
+        let operations = self.all().next().map(|room| room.batches).into_iter().flatten();
+        operations.enumerate().map(|(i, (operation, _))| {
+            let waiting: u64 = self.all().map(|room| room.batches[i].1).sum();
+            (vec![("operation", operation.into())], waiting as f64)
+        })
+    }
+}
+
+fn label(room: &RoomCounts) -> Labels {
+    vec![("room", room.room.clone())]
+}
+
+impl Collector for Rooms {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut families = Families(encoder);
+        for (i, family) in GAUGES.into_iter().enumerate() {
+            families.gauges(family, self.all().map(|room| (label(room), room.gauges[i])))?;
         }
-        registry.register(name, help, family);
-    }
-    for (i, (name, help)) in TOTALS.into_iter().enumerate() {
-        let family = Family::<RoomLabel, Counter>::default();
-        for counts in rooms {
-            family.get_or_create(&label(counts)).inc_by(counts.totals[i]);
+        for (i, family) in TOTALS.into_iter().enumerate() {
+            families.counters(family, self.all().map(|room| (label(room), room.totals[i])))?;
         }
-        registry.register(name, help, family);
+        let help =
+            "Time inside of people whose claimed pass ended, since this node follows the room";
+        let dwells = self.all().map(|room| (label(room), room.dwell.clone()));
+        families.histograms(("jari_dwell_seconds", help), dwells)?;
+        families
+            .gauges(("jari_room_state", "1 for the state that the room is in"), self.states())?;
+        let help = "Callers whose batch to the store has not begun";
+        families.gauges(("jari_batch_calls_waiting", help), self.batches())
     }
-    let (rate, dwell) =
-        (Family::<RoomLabel, PerSecond>::default(), Family::<RoomLabel, SecondsTotal>::default());
-    for counts in rooms {
-        rate.get_or_create(&label(counts)).set(counts.rate_per_s);
-        dwell.get_or_create(&label(counts)).inc_by(counts.dwell_s);
-    }
-    registry.register("jari_rate_per_second", "Admissions per second that the pacer allows", rate);
-    let help = "Time inside of claimed passes that ended; divide by jari_dwells";
-    registry.register_with_unit("jari_dwell", help, Unit::Seconds, dwell);
-    registry
 }
 
 #[cfg(test)]
 mod tests {
     use jari_line::{Room, Settings};
-    use jari_units::{Mark, SubjectKey, Timestamp};
+    use jari_units::{Mark, Millis, SubjectKey, Timestamp};
+    use prometheus_client::registry::Registry;
 
     use super::*;
 
-    #[test]
-    fn a_rooms_counts_are_those_of_its_ledger() {
-        let mut room = Room::create(Settings::default(), Timestamp(1_000), 0).outcome;
+    fn counts(id: &str) -> RoomCounts {
+        let mut room = Room::create(Settings::default(), Timestamp(1_500), 0).outcome;
         let people: Vec<_> = (1..=3).map(|n| SubjectKey([n; 16])).collect();
         room.join(Mark::NONE, &people).expect("no mark");
-        let counts = RoomCounts::of("shop".parse().expect("an id"), room.ledger());
+        let events = RoomEvents::default();
+        events.note(vec![Millis(20_000)]);
+        let batches = [("join", 7), ("leave", 0), ("claim", 0), ("touch", 0)];
+        RoomCounts::of(&id.parse().expect("an id"), room.ledger(), &events, 2, batches)
+    }
+
+    fn text(rooms: Vec<RoomCounts>) -> String {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Rooms::new(rooms)));
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry(&[counts]))
-            .expect("a string");
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string");
+        text
+    }
+
+    #[test]
+    fn a_rooms_counts_are_those_of_its_ledger() {
+        let text = text(vec![counts("shop")]);
         for line in [
             r#"jari_waiting{room="shop"} 3"#,
             r#"jari_joined_total{room="shop"} 3"#,
-            r#"jari_rate_per_second{room="shop"} 200.0"#,
-            r#"jari_dwell_seconds_total{room="shop"} 0.0"#,
+            r#"jari_rate_per_second{room="shop"} 200"#,
+            r#"jari_last_tick_timestamp_seconds{room="shop"} 1.5"#,
+            r#"jari_replica_lag_events{room="shop"} 2"#,
+            r#"jari_room_state{room="shop",state="open"} 1"#,
+            r#"jari_room_state{room="shop",state="paused"} 0"#,
+            r#"jari_batch_calls_waiting{operation="join"} 7"#,
+            r#"jari_dwell_seconds_sum{room="shop"} 20.0"#,
+            r#"jari_dwell_seconds_bucket{le="30.0",room="shop"} 1"#,
+            r#"jari_dwell_seconds_bucket{le="15.0",room="shop"} 0"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn rooms_beyond_the_limit_are_one() {
+        let rooms = (0..ROOMS_MAX + 3).map(|n| counts(&format!("r{n:04}"))).collect();
+        let text = text(rooms);
+        let waiting = text.lines().filter(|line| line.starts_with("jari_waiting{"));
+        assert_eq!(waiting.count(), ROOMS_MAX + 1);
+        assert!(text.contains(r#"jari_waiting{room="_others"} 9"#), "{text}");
+        assert!(text.contains(r#"jari_dwell_seconds_count{room="_others"} 3"#), "{text}");
+        let batches = format!("jari_batch_calls_waiting{{operation=\"join\"}} {}", 7 * 203);
+        assert!(text.contains(&batches), "{batches}");
+        assert!(OTHERS.parse::<RoomId>().is_err(), "no room can be called so");
     }
 }

@@ -15,6 +15,7 @@ use super::scripted::{ReadyPages, missing_page};
 use super::security::protect;
 use crate::answers::with_cookies;
 use crate::identity::visitor_cookie_where_missing;
+use crate::metrics::Cache;
 use crate::query::Query;
 use crate::request::RoomName;
 use crate::state::AppState;
@@ -49,7 +50,9 @@ pub(super) async fn show(
     let language = query.language(&headers);
     let Ok(entry) = state.room_entry(&room) else { return missing(language) };
     let definition = entry.definition();
-    let mut response = pages.get(&definition, language).response(&headers);
+    let (page, ready) = pages.get(&definition, language);
+    state.metrics.cache_asked(Cache::RoomPage, ready);
+    let mut response = page.response(&headers);
     // The identity comes before the join, so that a join whose answer is lost does not make a second place.
     if definition.identity == Identity::Anonymous
         && let Some(cookie) = visitor_cookie_where_missing(&state, &headers)

@@ -40,13 +40,18 @@ struct Ready {
 }
 
 impl ReadyPages {
-    pub(super) fn get(&self, definition: &RoomDefinition, language: Language) -> Arc<Encoded> {
+    /// The page, and whether it was ready.
+    pub(super) fn get(
+        &self,
+        definition: &RoomDefinition,
+        language: Language,
+    ) -> (Arc<Encoded>, bool) {
         let key = (definition.id.clone(), language);
         let of = (definition.created_at, definition.version);
         if let Some(ready) = self.pages.lock().get(&key)
             && ready.of == of
         {
-            return ready.page.clone();
+            return (ready.page.clone(), true);
         }
         // Rendered outside the lock: two requests may do it twice, nobody waits for a compressor.
         let page = Arc::new(Encoded::new(room_page(&Frame::new(definition), language)));
@@ -55,7 +60,7 @@ impl ReadyPages {
             pages.clear();
         }
         pages.insert(key, Ready { of, page: page.clone() });
-        page
+        (page, false)
     }
 }
 
@@ -133,11 +138,12 @@ mod tests {
             created_at: Timestamp(1),
         };
         let pages = ReadyPages::default();
-        let first = pages.get(&definition, Language::En);
+        let (first, _) = pages.get(&definition, Language::En);
         definition.title_en = "Another".to_owned();
         definition.created_at = definition.created_at + jari_units::Millis(1);
-        let second = pages.get(&definition, Language::En);
-        assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(&second, &pages.get(&definition, Language::En)));
+        let (second, ready) = pages.get(&definition, Language::En);
+        assert!(!ready && !Arc::ptr_eq(&first, &second));
+        let (again, ready) = pages.get(&definition, Language::En);
+        assert!(ready && Arc::ptr_eq(&second, &again));
     }
 }

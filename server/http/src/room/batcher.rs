@@ -8,6 +8,8 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::trace::{self, OpenSpan, Within};
+
 /// Callers waiting for a batch at most. At a store's slowest healthy pace (100 batches a second) the last of them
 /// waits 160 ms; more than that is overload and is told so at once.
 const QUEUE_MAX: usize = 16 * JOIN_BATCH_MAX;
@@ -27,23 +29,31 @@ pub enum BatchError {
 
 struct Waiting<In, Out> {
     item: In,
+    /// The caller's span, where it is traced.
+    caller: Option<Within>,
     answer: oneshot::Sender<Result<Out, BatchError>>,
 }
 
 /// Gathers single calls and sends them to the store together, in order of arrival.
 pub(crate) struct Batcher<In, Out> {
+    name: &'static str,
     queue: mpsc::Sender<Waiting<In, Out>>,
 }
 
 impl<In, Out> std::fmt::Debug for Batcher<In, Out> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Batcher {{ waiting: {} }}", self.queue.max_capacity() - self.queue.capacity())
+        write!(f, "Batcher {{ {}, waiting: {} }}", self.name, self.waiting())
     }
 }
 
 impl<In: Send + 'static, Out: Send + 'static> Batcher<In, Out> {
-    /// Starts one whose batches `call` carries; it must answer each of a batch, in order. Ends with `stop`.
-    pub(crate) fn start<Call, Answer>(stop: CancellationToken, call: Call) -> Self
+    /// Starts one whose batches `call` carries; it must answer each of a batch, in order. Ends with `stop`. The operation's
+    /// `name` is for traces.
+    pub(crate) fn start<Call, Answer>(
+        name: &'static str,
+        stop: CancellationToken,
+        call: Call,
+    ) -> Self
     where
         Call: Fn(Vec<In>) -> Answer + Send + Sync + 'static,
         Answer: Future<Output = Result<Vec<Out>, StoreError>> + Send + 'static,
@@ -53,12 +63,12 @@ impl<In: Send + 'static, Out: Send + 'static> Batcher<In, Out> {
             let work = async {
                 let mut batch = Vec::with_capacity(JOIN_BATCH_MAX);
                 while waiting.recv_many(&mut batch, JOIN_BATCH_MAX).await > 0 {
-                    carry(&mut batch, &call).await;
+                    carry(name, &mut batch, &call).await;
                 }
             };
             stop.run_until_cancelled(work).await;
         });
-        Batcher { queue }
+        Batcher { name, queue }
     }
 
     /// Sends one call with the next batch.
@@ -67,7 +77,9 @@ impl<In: Send + 'static, Out: Send + 'static> Batcher<In, Out> {
     /// [`BatchError`]; after `Store(Unavailable)` the outcome is unknown.
     pub(crate) async fn ask(&self, item: In) -> Result<Out, BatchError> {
         let (answer, answered) = oneshot::channel();
-        self.queue.try_send(Waiting { item, answer }).map_err(|error| match error {
+        let caller = trace::within();
+        let _wait = caller.as_ref().map(|caller| caller.child(format!("wait for {}", self.name)));
+        self.queue.try_send(Waiting { item, caller, answer }).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => BatchError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => BatchError::Stopped,
         })?;
@@ -75,15 +87,39 @@ impl<In: Send + 'static, Out: Send + 'static> Batcher<In, Out> {
     }
 }
 
-async fn carry<In, Out, Call, Answer>(batch: &mut Vec<Waiting<In, Out>>, call: &Call)
-where
+/// What the metrics ask of a batcher, whatever it carries.
+pub(super) trait Queue {
+    fn name(&self) -> &'static str;
+    /// Callers whose batch is not under way yet.
+    fn waiting(&self) -> usize;
+}
+
+impl<In, Out> Queue for Batcher<In, Out> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn waiting(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+}
+
+async fn carry<In, Out, Call, Answer>(
+    name: &'static str,
+    batch: &mut Vec<Waiting<In, Out>>,
+    call: &Call,
+) where
     Call: Fn(Vec<In>) -> Answer,
     Answer: Future<Output = Result<Vec<Out>, StoreError>>,
 {
+    let callers: Vec<Within> = batch.iter_mut().filter_map(|one| one.caller.take()).collect();
+    let span = span_of(name, batch.len(), &callers);
     let (items, answers): (Vec<_>, Vec<_>) =
         batch.drain(..).map(|waiting| (waiting.item, waiting.answer)).unzip();
+    let outcome = trace::work(span.as_ref().map(OpenSpan::within), call(items)).await;
+    drop(span);
     // A caller that has gone away has no use for its answer.
-    match call(items).await {
+    match outcome {
         Ok(outcomes) => {
             assert_eq!(outcomes.len(), answers.len(), "a store answers each of a batch");
             for (answer, outcome) in answers.into_iter().zip(outcomes) {
@@ -98,6 +134,15 @@ where
     }
 }
 
+/// The batch's span, below the first of those of its callers that are traced.
+fn span_of(name: &'static str, calls: usize, callers: &[Within]) -> Option<OpenSpan> {
+    let (first, others) = callers.split_first()?;
+    let mut span = first.batch(format!("batch {name}"), others);
+    span.number("jari.batch.calls", calls as u64);
+    span.number("jari.batch.traced", callers.len() as u64);
+    Some(span)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -110,7 +155,7 @@ mod tests {
 
     /// A store that answers each number with its double, once it is let to.
     fn doubling(gate: Arc<Semaphore>, sizes: Arc<Mutex<Vec<usize>>>) -> Batcher<u64, u64> {
-        Batcher::start(CancellationToken::new(), move |items: Vec<u64>| {
+        Batcher::start("double", CancellationToken::new(), move |items: Vec<u64>| {
             let (gate, sizes) = (gate.clone(), sizes.clone());
             async move {
                 sizes.lock().push(items.len());
@@ -141,12 +186,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_call_fails_all_of_its_batch_and_no_other() {
-        let failing = Batcher::start(CancellationToken::new(), |items: Vec<u64>| async move {
+        let call = |items: Vec<u64>| async move {
             match items[0] {
                 0 => Err(StoreError::Unavailable("down".into())),
                 _ => Ok(items),
             }
-        });
+        };
+        let failing = Batcher::start("fail", CancellationToken::new(), call);
         let failed = failing.ask(0).await;
         assert_eq!(failed, Err(BatchError::Store(StoreError::Unavailable("down".into()))));
         assert_eq!(failing.ask(7).await, Ok(7));
@@ -163,9 +209,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_span_of_a_batch_hangs_below_its_first_traced_caller() {
+        let (tracer, kept) = crate::trace::tests::tracer(1.0);
+        let (gate, sizes) = (Arc::new(Semaphore::new(10)), Arc::new(Mutex::new(Vec::new())));
+        let batcher = doubling(gate, sizes);
+        let calls: Vec<_> = (0..2).filter_map(|_| tracer.begin("call")).collect();
+        let traced = calls.iter().map(|call| trace::work(Some(call.within()), batcher.ask(1)));
+        let (traced, untraced) = tokio::join!(join_all(traced), batcher.ask(3));
+        assert_eq!((traced, untraced), (vec![Ok(2), Ok(2)], Ok(6)));
+        let spans = kept.0.lock();
+        let batches: Vec<_> = spans.iter().filter(|span| span.name == "batch double").collect();
+        let [batch] = batches.as_slice() else { panic!("{spans:?}") };
+        assert_eq!(batch.fields[0], ("jari.batch.calls", jari_ports::Field::Number(3)));
+        assert_eq!(batch.fields[1], ("jari.batch.traced", jari_ports::Field::Number(2)));
+        assert_eq!(batch.links.len(), 1);
+        assert_ne!(batch.links[0].trace, batch.id.trace, "another call's");
+        assert_eq!(spans.iter().filter(|span| span.name == "wait for double").count(), 2);
+    }
+
+    #[tokio::test]
     async fn a_stopped_room_answers_its_waiters() {
         let stop = CancellationToken::new();
-        let batcher = Batcher::start(stop.clone(), |items: Vec<u64>| async move {
+        let batcher = Batcher::start("hang", stop.clone(), |items: Vec<u64>| async move {
             std::future::pending::<()>().await;
             Ok(items)
         });

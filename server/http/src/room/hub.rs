@@ -9,6 +9,7 @@ use jari_line::{Event, SeqSet};
 use jari_units::Seq;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 /// Streams by place and by a number of their own: one person may have several.
 type Streams = BTreeMap<(Seq, u64), Ear>;
@@ -25,8 +26,23 @@ enum Ear {
 /// Whom a writer is to look at.
 #[derive(Debug, Default)]
 pub(crate) struct Woken {
-    streams: Mutex<Vec<u32>>,
+    wakes: Mutex<Option<Wakes>>,
     some: Notify,
+}
+
+/// Streams to look at; more than once where they were woken so.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wakes {
+    pub(crate) streams: Vec<u32>,
+    /// When the first of the events that they are woken for was applied.
+    pub(crate) since: Instant,
+}
+
+/// A `line` frame and when the event that it tells of was applied.
+#[derive(Clone, Debug)]
+pub(crate) struct LineFrame {
+    pub(crate) bytes: Bytes,
+    pub(crate) applied_at: Instant,
 }
 
 #[derive(Debug)]
@@ -34,7 +50,7 @@ pub(crate) struct Hub {
     streams: Mutex<Streams>,
     next_id: AtomicU64,
     /// The newest `line` frame, encoded once. A stream that could not send one in time sends the next instead.
-    frames: watch::Sender<Bytes>,
+    frames: watch::Sender<LineFrame>,
 }
 
 /// A place that is listened for; the hub forgets it when this is dropped.
@@ -51,12 +67,13 @@ pub struct Subscription {
     _listening: Listening,
     woken: Arc<Notify>,
     /// Only its own stream waits on it, so the lock is never waited for.
-    frames: tokio::sync::Mutex<watch::Receiver<Bytes>>,
+    frames: tokio::sync::Mutex<watch::Receiver<LineFrame>>,
 }
 
 impl Default for Hub {
     fn default() -> Self {
-        let (frames, _) = watch::channel(Bytes::new());
+        let none = LineFrame { bytes: Bytes::new(), applied_at: Instant::now() };
+        let (frames, _) = watch::channel(none);
         Hub { streams: Mutex::default(), next_id: AtomicU64::new(0), frames }
     }
 }
@@ -75,7 +92,7 @@ impl Hub {
     }
 
     /// The newest line frame, for a writer.
-    pub(crate) fn frames(&self) -> watch::Receiver<Bytes> {
+    pub(crate) fn frames(&self) -> watch::Receiver<LineFrame> {
         self.frames.subscribe()
     }
 
@@ -95,33 +112,33 @@ impl Hub {
     }
 
     /// The newest frame for everybody.
-    pub(crate) fn publish(&self, frame: Bytes) {
+    pub(crate) fn publish(&self, frame: LineFrame) {
         self.frames.send_replace(frame);
     }
 
     /// Wakes the streams whose place an event may have changed. `serving` is the frontier before and after it.
-    pub(crate) fn wake_for(&self, event: &Event, serving: (Seq, Seq)) {
+    pub(crate) fn wake_for(&self, event: &Event, serving: (Seq, Seq), at: Instant) {
         let streams = self.streams.lock();
         if streams.is_empty() {
             return;
         }
         // Passed by the frontier: called or absent.
         if serving.1 > serving.0 {
-            of_places(&streams, serving.0 + 1..=serving.1).for_each(|(_, ear)| ear.wake());
+            of_places(&streams, serving.0 + 1..=serving.1).for_each(|(_, ear)| ear.wake(at));
         }
         for seqs in changed_places(event) {
-            wake_places(&streams, seqs);
+            wake_places(&streams, seqs, at);
         }
         if let Event::Seen { seqs } = event {
             // Of the waiting nothing changes; the absent are next in turn now.
             let absent = of_places(&streams, 0..=serving.1);
-            absent.filter(|((seq, _), _)| seqs.contains(*seq)).for_each(|(_, ear)| ear.wake());
+            absent.filter(|((seq, _), _)| seqs.contains(*seq)).for_each(|(_, ear)| ear.wake(at));
         }
     }
 
     /// Wakes everybody: the room was read anew.
-    pub(crate) fn wake_all(&self) {
-        self.streams.lock().values().for_each(Ear::wake);
+    pub(crate) fn wake_all(&self, at: Instant) {
+        self.streams.lock().values().for_each(|ear| ear.wake(at));
     }
 }
 
@@ -159,22 +176,25 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
 }
 
 /// Walks the smaller of the two sets.
-fn wake_places(streams: &Streams, seqs: &SeqSet) {
+fn wake_places(streams: &Streams, seqs: &SeqSet, at: Instant) {
     if seqs.len() < streams.len() as u64 {
         let concerned = seqs.iter().flat_map(|seq| of_places(streams, seq..=seq));
-        concerned.for_each(|(_, ear)| ear.wake());
+        concerned.for_each(|(_, ear)| ear.wake(at));
     } else {
         let concerned = streams.iter().filter(|((seq, _), _)| seqs.contains(*seq));
-        concerned.for_each(|(_, ear)| ear.wake());
+        concerned.for_each(|(_, ear)| ear.wake(at));
     }
 }
 
 impl Ear {
-    fn wake(&self) {
+    fn wake(&self, at: Instant) {
         match self {
             Ear::Task(woken) => woken.notify_one(),
             Ear::Writer(nth, woken) => {
-                woken.streams.lock().push(*nth);
+                let mut wakes = woken.wakes.lock();
+                let none = || Wakes { streams: Vec::new(), since: at };
+                wakes.get_or_insert_with(none).streams.push(*nth);
+                drop(wakes);
                 woken.some.notify_one();
             }
         }
@@ -182,12 +202,11 @@ impl Ear {
 }
 
 impl Woken {
-    /// Waits until there is somebody, and gives all there are; more than once where they were woken so.
-    pub(crate) async fn wait(&self) -> Vec<u32> {
+    /// Waits until there is somebody, and gives all there are.
+    pub(crate) async fn wait(&self) -> Wakes {
         loop {
-            let streams = std::mem::take(&mut *self.streams.lock());
-            if !streams.is_empty() {
-                return streams;
+            if let Some(wakes) = self.wakes.lock().take() {
+                return wakes;
             }
             self.some.notified().await;
         }
@@ -207,7 +226,7 @@ impl Subscription {
     }
 
     /// Waits for the next line frame; those that were not waited for coalesce to the newest.
-    pub(crate) async fn frame(&self) -> Bytes {
+    pub(crate) async fn frame(&self) -> LineFrame {
         let mut frames = self.frames.lock().await;
         // The hub lives as long as this subscription: the channel cannot close.
         _ = frames.changed().await;
@@ -242,14 +261,18 @@ mod tests {
         let streams: Vec<_> = [1, 2, 3, 40, 40].map(|seq| hub.subscribe(seq)).into_iter().collect();
         let set = |seqs: &[Seq]| seqs.iter().collect::<SeqSet>();
 
-        hub.wake_for(&Event::Ended { seqs: set(&[40, 9]), reason: EndReason::Left }, (0, 0));
+        hub.wake_for(
+            &Event::Ended { seqs: set(&[40, 9]), reason: EndReason::Left },
+            (0, 0),
+            Instant::now(),
+        );
         assert_eq!(woken(&streams), [40, 40]);
         let calls = Calls { serving: 2, served: 2, seqs: set(&[2]), ..Calls::default() };
-        hub.wake_for(&Event::Called(calls), (0, 2));
+        hub.wake_for(&Event::Called(calls), (0, 2), Instant::now());
         assert_eq!(woken(&streams), [1, 2], "1 was passed, 2 was called");
-        hub.wake_for(&Event::Seen { seqs: set(&[1, 3]) }, (2, 2));
+        hub.wake_for(&Event::Seen { seqs: set(&[1, 3]) }, (2, 2), Instant::now());
         assert_eq!(woken(&streams), [1], "3 waits as before");
-        hub.wake_all();
+        hub.wake_all(Instant::now());
         assert_eq!(woken(&streams).len(), 5);
         assert_eq!(woken(&streams), Vec::<Seq>::new(), "once each");
     }
@@ -271,10 +294,10 @@ mod tests {
         let _streams = [(5, 0), (5, 1), (6, 2)].map(|(seq, nth)| hub.listen(seq, nth, &woken));
         assert_eq!(woken.wait().now_or_never(), None);
         let seqs = [5].into_iter().collect();
-        hub.wake_for(&Event::Ended { seqs, reason: EndReason::Left }, (0, 0));
-        assert_eq!(woken.wait().await, [0, 1]);
-        hub.wake_all();
-        assert_eq!(woken.wait().await, [0, 1, 2]);
+        hub.wake_for(&Event::Ended { seqs, reason: EndReason::Left }, (0, 0), Instant::now());
+        assert_eq!(woken.wait().await.streams, [0, 1]);
+        hub.wake_all(Instant::now());
+        assert_eq!(woken.wait().await.streams, [0, 1, 2]);
         assert_eq!(woken.wait().now_or_never(), None);
     }
 
@@ -283,9 +306,11 @@ mod tests {
         let hub = Arc::new(Hub::default());
         let stream = hub.subscribe(1);
         for frame in ["a", "b", "c"] {
-            hub.publish(Bytes::from_static(frame.as_bytes()));
+            let bytes = Bytes::from_static(frame.as_bytes());
+            hub.publish(LineFrame { bytes, applied_at: Instant::now() });
         }
-        assert_eq!(stream.frame().now_or_never().as_deref(), Some(b"c".as_slice()));
-        assert_eq!(stream.frame().now_or_never(), None);
+        let newest = stream.frame().now_or_never().expect("one is there");
+        assert_eq!(newest.bytes, "c");
+        assert!(stream.frame().now_or_never().is_none());
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use jari_api::PlaceStatus;
 use tokio::sync::{mpsc, watch};
 use tokio::task::yield_now;
@@ -12,7 +12,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::parked::{Over, Owed, Parked};
 use super::{Arrival, Connected, Kept};
 use crate::event_stream::StreamedRoom;
-use crate::room::Woken;
+use crate::metrics::Notice;
+use crate::room::{LineFrame, Wakes, Woken};
 
 /// How often slow readers are tried again and a share of the streams is looked after.
 const PULSE: Duration = Duration::from_millis(100);
@@ -26,14 +27,14 @@ type Stream = Parked<(Kept, Connected)>;
 pub(super) struct Writer {
     room: StreamedRoom,
     arriving: mpsc::UnboundedReceiver<Arrival>,
-    frames: watch::Receiver<Bytes>,
+    frames: watch::Receiver<LineFrame>,
     woken: Arc<Woken>,
     started: Instant,
     streams: Vec<Option<Stream>>,
     free: Vec<u32>,
     /// Who owes something.
     behind: Vec<u32>,
-    newest: Bytes,
+    newest: LineFrame,
     /// How far the newest line has come; `None` where it has been told to all.
     telling: Option<usize>,
     /// How far the round of looking after all has come.
@@ -45,7 +46,7 @@ pub(super) struct Writer {
 enum Next {
     Drain,
     Deleted,
-    Woken(Vec<u32>),
+    Woken(Wakes),
     Arrived(Option<Arrival>),
     Line,
     Tell,
@@ -55,6 +56,7 @@ enum Next {
 impl Writer {
     pub(super) fn new(room: StreamedRoom, arriving: mpsc::UnboundedReceiver<Arrival>) -> Self {
         Writer {
+            newest: room.runtime.hub().frames().borrow().clone(),
             frames: room.runtime.hub().frames(),
             room,
             arriving,
@@ -63,7 +65,6 @@ impl Writer {
             streams: Vec::new(),
             free: Vec::new(),
             behind: Vec::new(),
-            newest: Bytes::new(),
             telling: None,
             looked_after: 0,
             draining: false,
@@ -90,7 +91,7 @@ impl Writer {
             match next {
                 Next::Drain => self.send_away().await,
                 Next::Deleted => return self.end(),
-                Next::Woken(streams) => self.tell_places(&streams).await,
+                Next::Woken(wakes) => self.tell_places(wakes).await,
                 Next::Arrived(Some(arrival)) => self.arrive(arrival),
                 Next::Arrived(None) => return,
                 Next::Line => {
@@ -156,40 +157,45 @@ impl Writer {
     fn tell_line(&mut self) {
         let (from, now) = (self.telling.unwrap_or_default(), self.now());
         let until = (from + TURN).min(self.streams.len());
+        let mut told = 0;
         for nth in from..until {
             if let Some(stream) = &mut self.streams[nth] {
-                let said = stream.line(&self.newest, now);
+                let said = stream.line(&self.newest.bytes, now);
+                told += u64::from(said.is_ok() && !stream.is_behind());
                 self.settle(nth as u32, said);
             }
         }
+        // Once a turn is exact enough: a turn is half a millisecond. Who reads too slowly makes no measurement.
+        let took = self.newest.applied_at.elapsed();
+        self.room.state.metrics.told(Notice::Line, took, told);
         self.telling = (until < self.streams.len()).then_some(until);
     }
 
-    async fn tell_places(&mut self, streams: &[u32]) {
-        for some in streams.chunks(TURN) {
-            for nth in some {
-                self.tell_place(*nth, false);
-            }
+    async fn tell_places(&mut self, wakes: Wakes) {
+        for some in wakes.streams.chunks(TURN) {
+            let told = some.iter().filter(|nth| self.tell_place(**nth, false)).count();
+            self.room.state.metrics.told(Notice::Place, wakes.since.elapsed(), told as u64);
             yield_now().await;
         }
     }
 
-    /// Tells the place where `exact` or where its status has changed; ends the stream with it where that is its end.
-    fn tell_place(&mut self, nth: u32, exact: bool) {
+    /// Tells the place where `exact` or where its status has changed; ends the stream with it where that is its end. Whether
+    /// a changed status was told.
+    fn tell_place(&mut self, nth: u32, exact: bool) -> bool {
         let now = self.now();
         let (room, slot) = (&self.room, self.streams.get_mut(nth as usize));
         let Some(stream) = slot.and_then(Option::as_mut).filter(|stream| !stream.is_closing())
         else {
-            return;
+            return false;
         };
         if stream.is_behind() {
             stream.owes.place = true;
-            return;
+            return false;
         }
         let seen = room.place(stream.incarnation, stream.place.seq());
         let changed = seen.status() != stream.status;
         if !exact && !changed {
-            return;
+            return false;
         }
         stream.status = seen.status();
         stream.place_at = now + room.place_after();
@@ -203,6 +209,7 @@ impl Writer {
             stream.say(frames.freeze(), now)
         };
         self.settle(nth, said);
+        changed
     }
 
     /// Tries slow readers again, and looks after the next share of all.
@@ -229,7 +236,7 @@ impl Writer {
             if owes.place {
                 self.tell_place(nth, true);
             }
-            let newest = self.newest.clone();
+            let newest = self.newest.bytes.clone();
             if let Some(stream) = self.stream(nth).filter(|_| owes.line) {
                 let said = stream.line(&newest, now);
                 self.settle(nth, said);

@@ -1,0 +1,153 @@
+//! The node's own counters and times, and how they are written. Noted without a lock.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use jari_api::Code;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use rustc_hash::FxHashMap;
+
+use super::calls::Calls;
+use super::families::{Families, Labels};
+use super::latency::{Latency, NOTICE_BUCKETS_S, STORE_BUCKETS_S};
+use super::resolved::Resolved;
+use super::rooms::{OTHERS, ROOMS_MAX};
+use super::{Cache, Notice};
+
+#[derive(Debug)]
+pub(super) struct Numbers {
+    pub(super) calls: Calls,
+    /// All codes from the start, so that the first refusal is a step and not a beginning.
+    refused: FxHashMap<&'static str, AtomicU64>,
+    /// By operation and whether the store answered.
+    store: Resolved<(&'static str, bool), Latency>,
+    pub(super) tick: Latency,
+    pub(super) streams: Arc<AtomicI64>,
+    notices: [Latency; 2],
+    /// Hits and misses, by cache.
+    caches: [[AtomicU64; 2]; 2],
+    pub(super) connections: Arc<AtomicI64>,
+    pub(super) connections_refused: AtomicU64,
+    passed_unchecked: Resolved<String, AtomicU64>,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        let codes = Code::ALL.iter().map(|code| (code.as_str(), AtomicU64::new(0)));
+        Numbers {
+            calls: Calls::default(),
+            refused: codes.collect(),
+            store: Resolved::default(),
+            tick: Latency::new(STORE_BUCKETS_S),
+            streams: Arc::default(),
+            notices: [Latency::new(NOTICE_BUCKETS_S), Latency::new(NOTICE_BUCKETS_S)],
+            caches: Default::default(),
+            connections: Arc::default(),
+            connections_refused: AtomicU64::new(0),
+            passed_unchecked: Resolved::default(),
+        }
+    }
+}
+
+impl Numbers {
+    pub(super) fn refused(&self, reason: &'static str) {
+        if let Some(count) = self.refused.get(reason) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(super) fn store_answered(&self, operation: &'static str, answered: bool, took: Duration) {
+        let latency = || Latency::new(STORE_BUCKETS_S);
+        self.store.with(&(operation, answered), latency, |latency| latency.note(took));
+    }
+
+    pub(super) fn told(&self, notice: Notice) -> &Latency {
+        &self.notices[notice as usize]
+    }
+
+    pub(super) fn cache(&self, cache: Cache, hit: bool) -> &AtomicU64 {
+        &self.caches[cache as usize][usize::from(!hit)]
+    }
+
+    pub(super) fn passed_unchecked(&self, room: &str) {
+        let counts = &self.passed_unchecked;
+        // Those that have a label keep it, whoever came first.
+        let room = if counts.contains(room) || counts.len() < ROOMS_MAX { room } else { OTHERS };
+        counts.with(room, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+    }
+
+    fn write_store(&self, families: &mut Families<'_>) -> fmt::Result {
+        let store = self.store.list().into_iter().map(|((operation, answered), latency)| {
+            let outcome = if answered { "answered" } else { "failed" };
+            let labels = vec![("operation", operation.into()), ("outcome", outcome.into())];
+            (labels, latency.snapshot())
+        });
+        let help = "From the call of a line store's operation to its answer";
+        families.histograms(("jari_store_duration_seconds", help), store)?;
+        let tick = [(Labels::new(), self.tick.snapshot())];
+        families.histograms(("jari_tick_duration_seconds", "One tick of one room"), tick)
+    }
+
+    fn write_streams(&self, families: &mut Families<'_>) -> fmt::Result {
+        families
+            .gauges(("jari_streams", "Event streams open"), plain(self.streams.load(Relaxed)))?;
+        let notices = [(Notice::Line, "line"), (Notice::Place, "place")];
+        let notices = notices
+            .map(|(notice, frame)| (vec![("frame", frame.into())], self.told(notice).snapshot()));
+        let help = "From an event's arrival on this node to its frame in a stream's socket";
+        families.histograms(("jari_notice_latency_seconds", help), notices)
+    }
+
+    fn write_caches(&self, families: &mut Families<'_>) -> fmt::Result {
+        let caches = [(Cache::RoomView, "room_view"), (Cache::RoomPage, "room_page")];
+        let asked = caches.into_iter().flat_map(|(cache, name)| {
+            [(true, "hit"), (false, "miss")].map(|(hit, outcome)| {
+                let labels = vec![("cache", name.into()), ("outcome", outcome.into())];
+                (labels, self.cache(cache, hit).load(Relaxed))
+            })
+        });
+        let help = "Answers asked of what is kept ready, by whether it was";
+        families.counters(("jari_cache_requests", help), asked)
+    }
+
+    fn write_connections(&self, families: &mut Families<'_>) -> fmt::Result {
+        let open = plain(self.connections.load(Relaxed));
+        families.gauges(("jari_connections", "Connections open"), open)?;
+        let refused = [(Labels::new(), self.connections_refused.load(Relaxed))];
+        let help = "Connections closed at once because the limit was reached";
+        families.counters(("jari_connections_refused", help), refused)
+    }
+
+    fn write_refused(&self, families: &mut Families<'_>) -> fmt::Result {
+        let codes = Code::ALL.iter().map(|code| code.as_str());
+        let refused = codes
+            .map(|reason| (vec![("reason", reason.into())], self.refused[reason].load(Relaxed)));
+        families.counters(("jari_refused", "Calls refused, by the code told"), refused)?;
+        let unchecked = self.passed_unchecked.list().into_iter();
+        let unchecked =
+            unchecked.map(|(room, count)| (vec![("room", room.into())], count.load(Relaxed)));
+        let help = "Requests that the gate let pass unchecked while the store was down";
+        families.counters(("jari_gate_unchecked", help), unchecked)
+    }
+}
+
+fn plain(count: i64) -> [(Labels, f64); 1] {
+    [(Labels::new(), count as f64)]
+}
+
+impl Collector for Numbers {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut families = Families(encoder);
+        let version = vec![("version", env!("CARGO_PKG_VERSION").into())];
+        families.gauges(("jari_build_info", "1, by the version that runs"), [(version, 1.0)])?;
+        self.calls.write(&mut families)?;
+        self.write_refused(&mut families)?;
+        self.write_store(&mut families)?;
+        self.write_streams(&mut families)?;
+        self.write_caches(&mut families)?;
+        self.write_connections(&mut families)
+    }
+}
