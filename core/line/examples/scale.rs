@@ -95,6 +95,7 @@ fn lose(lost: &Room) {
         }
         let end = now + Millis(30_000);
         let (_, took) = timed(|| room.admit(Mark::NONE, end, None).expect("no mark"));
-        println!("window's end {name}: {took:?}, {} wait", room.ledger().waiting());
+        let (ledger, back) = (room.ledger(), room.ledger().waiting() + room.ledger().absent());
+        println!("window's end {name}: {took:?}; {back} back, {} inside", ledger.passes().live());
     }
 }

@@ -93,42 +93,52 @@ impl Ledger {
         older && head.mark.incarnation >= first && (unknown || head.origin() <= parent.max(first))
     }
 
-    /// What `part` adds to what has been told.
+    /// What `part` adds to what has been told. Costs the part's blocks and passes, not its places.
     fn merge(&self, told: &Recovery, part: &Part) -> Restored {
-        let inside: SeqSet = part.passes.iter().map(|(seq, _)| *seq).collect();
-        let alive = part.waiting.union(&inside);
-        let ended_there = part.known.difference(&alive);
-        let ended = ended_there.intersection(&self.w.union(&self.inside()));
-        let may_live = |seq: Seq| !told.known.contains(seq) || self.is_live(seq);
+        let inside_there: SeqSet = part.passes.iter().map(|(seq, _)| *seq).collect();
+        let alive = part.waiting.union(&inside_there);
+        let here = self.inside_among(&part.known.union(&alive));
+        let live_here = self.w.union(&here);
+        let ended = part.known.difference(&alive).intersection(&live_here);
+        let dead = alive.intersection(&told.known).difference(&live_here);
 
-        let mut merged =
-            Restored { known: part.known.difference(&told.known), ended, ..Restored::default() };
-        for seq in part.waiting.difference(&self.w).iter().filter(|seq| may_live(*seq)) {
-            let again = part.once.contains(seq);
+        let mut waiting = part.waiting.difference(&self.w).difference(&dead);
+        for seq in waiting.intersection(&here).iter() {
             // A pass here is a step further than a place there, unless it has run out there for the first time.
-            if self.passes.get(seq).is_none_or(|pass| again && pass.grant == 1) {
-                merged.waiting.insert(seq);
+            let ran_out = part.once.contains(seq);
+            if !ran_out || self.passes.get(seq).is_none_or(|pass| pass.grant != 1) {
+                waiting.remove(seq);
             }
         }
-        for (seq, pass) in part.passes.iter().filter(|(seq, _)| may_live(*seq)) {
+        let mut passes = Vec::new();
+        for (seq, pass) in part.passes.iter().filter(|(seq, _)| !dead.contains(*seq)) {
             let after = match self.passes.get(*seq) {
                 Some(here) => merged_pass(here, pass),
                 None if self.once.contains(*seq) && pass.grant == 1 => continue,
                 None => *pass,
             };
             if self.passes.get(*seq) != Some(&after) {
-                merged.passes.push((*seq, after));
+                passes.push((*seq, after));
             }
         }
-        let once = part.once.difference(&self.once);
-        merged.once = once.iter().filter(|seq| may_live(*seq)).collect();
-        merged
+        let known = part.known.difference(&told.known);
+        let once = part.once.difference(&self.once).difference(&dead);
+        Restored { known, ended, waiting, once, passes, ..Restored::default() }
+    }
+
+    /// The part of `seqs` that is inside.
+    fn inside_among(&self, seqs: &SeqSet) -> SeqSet {
+        let (Some(first), Some(last)) = (seqs.min(), seqs.max()) else {
+            return SeqSet::default();
+        };
+        let inside = self.passes.within(first, last + 1).map(|(seq, _)| seq);
+        inside.filter(|seq| seqs.contains(*seq)).collect()
     }
 
     pub(crate) fn restored(&mut self, restored: &Restored) {
         let inside: SeqSet = restored.passes.iter().map(|(seq, _)| *seq).collect();
         let told = restored.waiting.union(&inside);
-        let new: SeqSet = told.iter().filter(|seq| !self.is_live(*seq)).collect();
+        let new = told.difference(&self.w).difference(&self.inside_among(&told));
         self.forget(&restored.ended);
         for seq in restored.waiting.iter() {
             self.passes.remove(seq);

@@ -209,11 +209,13 @@ impl Recovery {
 
     fn finish(&mut self) -> Checked {
         let mut ticks = 0;
+        let admitted = self.room.ledger().totals().admitted;
         while self.room.ledger().is_recovering() {
             ensure!(ticks <= 30, "the window does not end");
             self.tick();
             ticks += 1;
         }
+        ensure!(self.room.ledger().totals().admitted == admitted, "admitted in the window");
         Ok(())
     }
 
@@ -281,17 +283,22 @@ fn check_places(past: &Past1, disaster: &Disaster, recovery: &Recovery) -> Check
     let shown_at = recovery.receipts.iter().filter(|receipt| receipt.pass.is_none());
     let newest = shown_at.map(|receipt| receipt.as_of).chain(told_at).max();
     let fresh_for = Millis(2 * after.settings.presence_window.0);
+    let word_is_fresh = told_at.map(|at| at + fresh_for) >= newest;
+    let shows = |seq: Seq, receipt: &Receipt| {
+        let fresh = receipt.pass.is_some() || Some(receipt.as_of + fresh_for) >= newest;
+        receipt.seq == seq && fresh
+    };
+    let shown = |seq| recovery.receipts.iter().any(|receipt| shows(seq, receipt));
+    let told = |room: &Room, seq| live_places(&room.dump()).contains(&seq);
     let newest_teller = tellers.iter().max_by_key(|room| room.mark().event_no);
-    for seq in &was_alive {
-        let shown = recovery.receipts.iter().any(|receipt| {
-            receipt.seq == *seq
-                && (receipt.pass.is_some() || Some(receipt.as_of + fresh_for) >= newest)
-        });
-        let word_is_fresh = told_at.map(|at| at + fresh_for) >= newest;
-        let told = newest_teller.is_some_and(|room| live_places(&room.dump()).contains(seq));
-        if shown || told && word_is_fresh {
-            ensure!(alive.contains(seq), "place {seq} was lost: shown {shown}, told {told}");
-        }
+    for seq in was_alive {
+        let told = word_is_fresh && newest_teller.is_some_and(|room| told(room, seq));
+        let lost = (shown(seq) || told) && !alive.contains(&seq);
+        ensure!(!lost, "place {seq} was lost: shown {}, told {told}", shown(seq));
+    }
+    for seq in alive {
+        let told = word_is_fresh && tellers.iter().any(|room| told(room, seq));
+        ensure!(shown(seq) || told, "nobody fresh vouches for {seq}");
     }
     ensure!(after.next_seq >= truth.next_seq, "numbers could be given again");
     Ok(())
