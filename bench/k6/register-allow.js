@@ -17,11 +17,12 @@ const ADMIT_AT_ONCE = 100;
 const ADMIT_FROM_S = 10;
 const ADMIT_FOR_S = 200;
 
-// The rate at the start, then [rate, seconds to get there].
+// The rate at the start, then [rate, seconds to get there]; and how many wait at the most, each on a user of k6's that
+// must be there in time.
 const FORMS = {
-  base: { start: 300, stages: [[300, 10], [180, 40], [50, 60], [0, 20]] },
-  plus35: { start: 405, stages: [[405, 10], [243, 40], [68, 60], [0, 20]] },
-  stress: { start: 400, stages: [[400, 20], [250, 40], [50, 60], [0, 20]] },
+  base: { start: 300, most: 10100, stages: [[300, 10], [180, 40], [50, 60], [0, 20]] },
+  plus35: { start: 405, most: 16600, stages: [[405, 10], [243, 40], [68, 60], [0, 20]] },
+  stress: { start: 400, most: 19400, stages: [[400, 20], [250, 40], [50, 60], [0, 20]] },
 };
 const form = FORMS[FORM];
 if (!form || !KEY) {
@@ -42,8 +43,9 @@ export const options = {
       exec: 'person',
       startRate: form.start,
       timeUnit: '1s',
-      preAllocatedVUs: 500,
-      maxVUs: 20000,
+      // Whoever has been let in hears of it with the next poll, some seconds later.
+      preAllocatedVUs: Math.ceil(form.most * SCALE) + 1000,
+      maxVUs: 25000,
       stages: form.stages.map(([target, n]) => ({ target, duration: seconds(n) })),
       gracefulStop: seconds(ADMIT_FROM_S + ADMIT_FOR_S - 130 + 20),
     },

@@ -45,7 +45,8 @@ pub(super) fn run(root: &Path, args: &K6Args) -> Result<()> {
         // Polled as often as any room: the shortest interval would make k6 the bottleneck.
         setting.roomy(&server, script, &[])?;
         let file = format!("{SCRIPTS}/{script}.js");
-        let mut k6 = command(root, &k6.to_string_lossy(), &["run", "--no-usage-report", &file]);
+        let mut k6 =
+            command(root, &k6.to_string_lossy(), &["run", "--quiet", "--no-usage-report", &file]);
         let scale = args.scale.to_string();
         for (name, value) in [
             ("URL", server.url.as_str()),
