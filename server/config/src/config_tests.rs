@@ -193,8 +193,7 @@ fn proxies_are_networks_or_addresses() {
 
 #[test]
 fn unknown_keys_are_errors_that_name_the_nearest() {
-    let file =
-        "htttp.listen = \"secret\"\nport = 80\n[store]\ndata = \"x\"\n[redis]\nurl = \"y\"\n[log]";
+    let file = "htttp.listen = \"secret\"\nport = 80\n[store]\ndata = \"x\"\n[redis]\nnodes = \"y\"\n[log]";
     let variables = [("JARI__HTTP__LISTN", "1.2.3.4:5"), ("JARI_HTTP__LISTEN", "not ours")];
     let found = load(file, &variables, flag("http.listens", "secret")).unwrap_err().problems;
     let told: Vec<_> = found.iter().map(|found| (found.key.as_str(), found.fix.as_str())).collect();
@@ -205,7 +204,7 @@ fn unknown_keys_are_errors_that_name_the_nearest() {
         [
             ("htttp.listen", did_you_mean_listen),
             ("port", remove),
-            ("redis.url", remove),
+            ("redis.nodes", remove),
             ("store.data", "did you mean store.data_dir?"),
             ("http.listn", did_you_mean_listen),
             ("http.listens", did_you_mean_listen),
