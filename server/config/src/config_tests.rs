@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jari_units::Millis;
 
 use crate::fields::{FIELDS, Kind};
-use crate::{Config, ConfigErrors, LogFormat, Overrides, Problem, Sources};
+use crate::{Config, ConfigErrors, LogFormat, Overrides, Problem, RecordsUrl, Sources};
 
 /// A file with `toml` in it, the variables, and the overrides.
 fn load(
@@ -277,7 +277,7 @@ fn a_databases_password_is_neither_told_nor_logged() {
     let config =
         load(&file_with("records.url", &format!("\"{address}\"")), &[], flag("log.level", "info"));
     let config = config.unwrap();
-    assert_eq!(config.records.url.as_ref().map(|url| url.with_password()), Some(address));
+    assert_eq!(config.records.url.as_ref().map(RecordsUrl::with_password), Some(address));
     let shown = format!("{config:?} {}", config.explain());
     assert!(shown.contains("jari:redacted@db") && !shown.contains("hunter2"), "{shown}");
     for slip in ["postgres://jari:hunter2@db:port/jari", "postgres://jari:hunter2@db"] {

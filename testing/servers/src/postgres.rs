@@ -113,6 +113,17 @@ impl Postgres {
         self.address("jari", &name)
     }
 
+    /// A new database that holds what `pg_dump` and `pg_restore` carry over from another.
+    pub fn restored(&self, from: &str) -> String {
+        let (to, dump) = (self.database(), self.data.join("dump"));
+        let run = |program: &str, arguments: &[&str]| {
+            finish(as_ordinary(&self.bin.join(program), self.root).args(arguments).arg(&dump))
+        };
+        run("pg_dump", &["--format", "custom", from, "--file"]);
+        run("pg_restore", &["--no-owner", "--exit-on-error", "--dbname", &to]);
+        to
+    }
+
     /// A database's address for a user, who may be followed by `:password`.
     #[must_use]
     pub fn address(&self, user: &str, database: &str) -> String {
