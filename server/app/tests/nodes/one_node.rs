@@ -54,6 +54,25 @@ async fn issue_4_a_restart_finds_everything_on_the_server() {
     app.stop().await;
 }
 
+/// What PostgreSQL cannot keep is a caller's mistake, not an outage.
+#[tokio::test]
+async fn issue_4_a_nul_in_a_text_is_refused_as_such() {
+    let (_server, database) = server();
+    let app = node(&database).start().await;
+    let operator = app.operator();
+    let id = app.create_room(|_| {}).await;
+    let title = json!({"title": {"en": "a\u{0}b"}});
+    let path = format!("/v1/admin/rooms/{id}");
+    operator.patch(&path, &title).await.problem(422, "invalid_field");
+    let key = json!({"name": "a\u{0}b", "scope": "tenant"});
+    operator.post("/v1/admin/keys", &key).await.problem(422, "invalid_field");
+    operator.get("/v1/admin/audit?target=a%00b").await.problem(422, "invalid_field");
+    operator.delete("/v1/admin/keys/a%00b").await.problem(422, "invalid_field");
+    // In what is kept as JSON it is an escape like others.
+    operator.steer(&id, "announce", json!({"text": "a\u{0}b"})).await.expect(200);
+    app.stop().await;
+}
+
 /// A slip of the configuration never mixes one installation's line with another's keys.
 #[tokio::test]
 async fn issue_4_a_line_is_never_served_with_other_records_than_its_own() {

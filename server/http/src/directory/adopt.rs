@@ -82,18 +82,30 @@ impl RoomDirectory {
         // Rooms that are gone are owed nothing.
         let known: HashSet<_> = definitions.iter().map(|room| &room.id).collect();
         self.owed.lock().rooms.retain(|id| known.contains(id));
-        let mut answer = Ok(());
         // As in `upsert`: those in a group before their group, those that left it after.
-        for room in definitions.iter().filter(|room| room.group.is_some()) {
-            answer = answer.and(self.settle_one(room).await);
-        }
+        let (grouped, alone): (Vec<_>, Vec<_>) =
+            definitions.iter().partition(|room| room.group.is_some());
+        let mut answer = self.settle_each(&grouped).await?;
         if groups_owed {
             answer = answer.and(self.push_groups(&groups).await);
         }
-        for room in definitions.iter().filter(|room| room.group.is_none()) {
-            answer = answer.and(self.settle_one(room).await);
+        answer.and(self.settle_each(&alone).await?)
+    }
+
+    /// Settles as many as can be. The inner error is one room's own; the outer one is a store that is down, which would
+    /// keep operators waiting once for each room.
+    async fn settle_each(
+        &self,
+        rooms: &[&Arc<RoomDefinition>],
+    ) -> Result<Result<(), StoreError>, StoreError> {
+        let mut answer = Ok(());
+        for room in rooms {
+            match self.settle_one(room).await {
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                settled => answer = answer.and(settled),
+            }
         }
-        answer
+        Ok(answer)
     }
 
     /// Settles a room and strikes it off.
