@@ -285,14 +285,18 @@ impl RoomDirectory {
             entry.definition.store(Arc::new(definition));
             return;
         }
-        let entry = Arc::new(RoomEntry {
+        let entry = self.entry(definition);
+        self.edit(|rooms| _ = rooms.insert(id.clone(), entry.clone()));
+    }
+
+    fn entry(&self, definition: RoomDefinition) -> Arc<RoomEntry> {
+        Arc::new(RoomEntry {
             calls: self.calls.clone(),
             jitter: self.jitter.clone(),
             definition: ArcSwap::from_pointee(definition),
             runtime: OnceCell::new(),
             stop: CancellationToken::new(),
-        });
-        self.edit(|rooms| _ = rooms.insert(id.clone(), entry.clone()));
+        })
     }
 
     /// Replaces the map by an edited copy: rooms come and go by hand, requests by the thousand.
