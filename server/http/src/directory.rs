@@ -50,6 +50,14 @@ impl RoomEntry {
     /// # Errors
     /// Where the store does not answer; the next caller tries again.
     pub async fn runtime(&self) -> Result<Arc<RoomRuntime>, StoreError> {
+        match self.runtime.get() {
+            Some(runtime) if !self.is_deleted() => Ok(runtime.clone()),
+            // Apart, so that the future of every call need not have room for a load.
+            _ => Box::pin(self.load()).await,
+        }
+    }
+
+    async fn load(&self) -> Result<Arc<RoomRuntime>, StoreError> {
         if self.is_deleted() {
             // Loading would make the room anew in the store.
             return Err(StoreError::UnknownRoom(self.definition().id.clone()));

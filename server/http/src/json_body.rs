@@ -3,8 +3,10 @@
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use jari_api::Code;
 use serde::de::DeserializeOwned;
 
@@ -23,10 +25,17 @@ pub(crate) struct JsonBody<T>(pub T);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionalJsonBody<T>(pub T);
 
+/// Headers, and a JSON body that may be left out. The headers are moved out of the request, not copied.
+#[derive(Clone, Debug)]
+pub(crate) struct HeadersAndBody<T> {
+    pub headers: HeaderMap,
+    pub body: T,
+}
+
 impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = Refusal;
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Refusal> {
-        let json = is_json(&request);
+        let json = is_json(request.headers());
         let body = read(request.into_body(), state, state.options.body_max_bytes).await?;
         if body.is_empty() {
             return Err(Refusal::new(Code::MalformedBody).detail("a JSON body is expected here"));
@@ -38,19 +47,29 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
 impl<T: DeserializeOwned + Default> FromRequest<AppState> for OptionalJsonBody<T> {
     type Rejection = Refusal;
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Refusal> {
-        let json = is_json(&request);
+        let HeadersAndBody { body, .. } = HeadersAndBody::from_request(request, state).await?;
+        Ok(OptionalJsonBody(body))
+    }
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<AppState> for HeadersAndBody<T> {
+    type Rejection = Refusal;
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        let headers = parts.headers;
         let limit = state.options.body_max_bytes.min(OPTIONAL_MAX_BYTES);
-        let body = read(request.into_body(), state, limit).await?;
+        let body = read(body, state, limit).await?;
         if body.is_empty() {
-            return Ok(OptionalJsonBody(T::default()));
+            return Ok(HeadersAndBody { headers, body: T::default() });
         }
-        parse(&body, json).map(OptionalJsonBody)
+        let body = parse(&body, is_json(&headers))?;
+        Ok(HeadersAndBody { headers, body })
     }
 }
 
 /// `application/json`, or a type that is JSON underneath (RFC 6839).
-fn is_json(request: &Request) -> bool {
-    let value = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.and_then(|text| text.split(';').next()).unwrap_or("").trim();
     let essence = essence.to_ascii_lowercase();
     essence == "application/json"
@@ -58,6 +77,15 @@ fn is_json(request: &Request) -> bool {
 }
 
 async fn read(body: Body, state: &AppState, limit: usize) -> Result<Bytes, Refusal> {
+    // Most joins have none, and need no future that waits for one.
+    if body.is_end_stream() {
+        Ok(Bytes::new())
+    } else {
+        Box::pin(collect(body, state, limit)).await
+    }
+}
+
+async fn collect(body: Body, state: &AppState, limit: usize) -> Result<Bytes, Refusal> {
     let collected =
         tokio::time::timeout(state.options.deadlines.body, Limited::new(body, limit).collect());
     match collected.await {
@@ -99,7 +127,7 @@ mod tests {
         ] {
             let request = Request::builder().header(CONTENT_TYPE, value);
             let request = request.body(Body::empty()).expect("a request");
-            assert_eq!(is_json(&request), json, "{value:?}");
+            assert_eq!(is_json(request.headers()), json, "{value:?}");
         }
     }
 

@@ -150,7 +150,8 @@ pub(crate) async fn know_incarnation(
         return Ok(());
     }
     let first = Mark { incarnation, event_no: 0, next_seq: 0 };
-    if runtime.reach(first).await { Ok(()) } else { Err(Refusal::new(Code::Recovering)) }
+    // Apart: it is rare, and would make every poll's future larger.
+    if Box::pin(runtime.reach(first)).await { Ok(()) } else { Err(Refusal::new(Code::Recovering)) }
 }
 
 /// Makes the answer. `joined`: the store has just answered a join, with this pass if it gave or found one.

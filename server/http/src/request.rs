@@ -1,9 +1,10 @@
-//! What handlers take from a request's head: the room's name in the path and the client's address.
+//! What handlers take from a request's head: the room's name in the path, the client's address, the headers.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use http::HeaderMap;
 use http::request::Parts;
 
 use crate::client_address::{Peer, client_address};
@@ -22,6 +23,17 @@ impl<S: Send + Sync> FromRequestParts<S> for RoomName {
             Ok(Path(room)) => Ok(RoomName(room)),
             Err(_) => Err(Refusal::unknown_room("?")),
         }
+    }
+}
+
+/// The headers of a request without a body, moved out of it: `HeaderMap` as an extractor copies them all.
+#[derive(Clone, Debug)]
+pub(crate) struct Headers(pub HeaderMap);
+
+impl<S: Send + Sync> FromRequest<S> for Headers {
+    type Rejection = Infallible;
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Headers(request.into_parts().0.headers))
     }
 }
 

@@ -146,7 +146,8 @@ impl RoomRuntime {
         if self.reached.borrow().incarnation != joined.incarnation {
             // The room began anew and this replica has not heard of it: its numbers would mean nothing there.
             let first = Mark { incarnation: joined.incarnation, event_no: 0, next_seq: 0 };
-            self.reach(first).await;
+            // Apart: it is rare, and would make every join's future larger.
+            Box::pin(self.reach(first)).await;
         }
         Ok(joined)
     }

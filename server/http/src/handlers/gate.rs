@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use jari_api::{Code, Problem, Utc};
 
 use crate::answers::{no_content, with_cookies};
@@ -10,7 +10,7 @@ use crate::cookies::CookieKind;
 use crate::gate::{self, Passage};
 use crate::original_url::room_url;
 use crate::problem_response::Refusal;
-use crate::request::RoomName;
+use crate::request::{Headers, RoomName};
 use crate::state::AppState;
 
 /// 204 with a good pass; the first use claims it. Else 428 with the room's address.
@@ -25,7 +25,7 @@ use crate::state::AppState;
 pub(crate) async fn check(
     State(state): State<AppState>,
     RoomName(room): RoomName,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Refusal> {
     let entry = state.room_entry(&room)?;
     match gate::check(&state, &entry, &headers).await? {

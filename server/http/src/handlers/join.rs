@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use jari_api::{JoinRequest, PlaceView, Problem};
 
 use crate::answers::{json, with_cookies};
-use crate::json_body::OptionalJsonBody;
+use crate::json_body::HeadersAndBody;
 use crate::places;
 use crate::problem_response::Refusal;
 use crate::request::{ClientAddress, RoomName};
@@ -31,8 +31,7 @@ pub(crate) async fn join(
     State(state): State<AppState>,
     RoomName(room): RoomName,
     ClientAddress(address): ClientAddress,
-    headers: HeaderMap,
-    OptionalJsonBody(body): OptionalJsonBody<JoinRequest>,
+    HeadersAndBody { headers, body }: HeadersAndBody<JoinRequest>,
 ) -> Result<Response, Refusal> {
     let told = places::join(&state, &room, &headers, body.entry.as_deref(), address).await?;
     let status = if told.created { StatusCode::CREATED } else { StatusCode::OK };

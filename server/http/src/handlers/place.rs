@@ -2,13 +2,13 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use jari_api::{PlaceView, Problem};
 
 use crate::answers::{json, no_content, with_cookies};
 use crate::places;
 use crate::problem_response::Refusal;
-use crate::request::RoomName;
+use crate::request::{Headers, RoomName};
 use crate::state::AppState;
 
 /// How my place stands; asking is being present.
@@ -23,7 +23,7 @@ use crate::state::AppState;
 pub(crate) async fn ask(
     State(state): State<AppState>,
     RoomName(room): RoomName,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Refusal> {
     let told = places::ask(&state, &room, &headers).await?;
     Ok(with_cookies(json(StatusCode::OK, &told.view), told.cookies))
@@ -41,7 +41,7 @@ pub(crate) async fn ask(
 pub(crate) async fn leave(
     State(state): State<AppState>,
     RoomName(room): RoomName,
-    headers: HeaderMap,
+    Headers(headers): Headers,
 ) -> Result<Response, Refusal> {
     let cookies = places::leave(&state, &room, &headers).await?;
     Ok(with_cookies(no_content(), cookies))
