@@ -86,7 +86,7 @@ async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Response {
 fn observe(state: &AppState) -> Observed {
     // A room that nobody has used since the start has no replica yet; its first tick loads it.
     let entries = state.rooms.list();
-    let rooms = entries.iter().filter_map(|entry| entry.loaded()).map(|room| room.counts());
+    let rooms = entries.iter().filter_map(|entry| entry.loaded()).map(|room| room.measured());
     Observed {
         rooms: rooms.collect(),
         store_down: state.store_health.down_for().unwrap_or_default(),

@@ -364,7 +364,7 @@ impl RoomRuntime {
     }
 
     /// What the metrics show of it.
-    pub(crate) fn counts(&self) -> RoomCounts {
+    pub(crate) fn measured(&self) -> RoomCounts {
         let told = self.operations.mark().event_no;
         let batches = [&self.joins as &dyn Queue, &self.leaves, &self.claims, &self.touches];
         let batches = batches.map(|batch| (batch.name(), batch.waiting() as u64));
