@@ -23,6 +23,7 @@ mod jitter;
 mod join_limit;
 mod json_body;
 pub mod metrics;
+pub mod operator_feed;
 pub mod ops;
 mod options;
 mod original_url;

@@ -4,6 +4,7 @@
 
 mod batcher;
 mod collector;
+pub(crate) mod counts;
 mod follower;
 mod hub;
 mod live;
@@ -38,6 +39,7 @@ use crate::event_frames::line_frame;
 use crate::jitter::Jitter;
 use crate::store_calls::StoreCalls;
 use batcher::Batcher;
+use counts::Counts;
 use operations::Operations;
 use pacing::PollPacing;
 use presence::Presence;
@@ -66,6 +68,7 @@ pub struct RoomRuntime {
     pacing: PollPacing,
     hub: Arc<Hub>,
     public: PublicView,
+    counts: Counts,
     stop: CancellationToken,
 }
 
@@ -103,6 +106,7 @@ impl RoomRuntime {
             pacing: PollPacing::new(),
             hub: Arc::default(),
             public: PublicView::default(),
+            counts: Counts::default(),
             operations,
             stop: stop.clone(),
         });
@@ -204,6 +208,12 @@ impl RoomRuntime {
         self.public.get(|| self.read(encode))
     }
 
+    /// What this node counts of it.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     /// The room was deleted.
     pub async fn deleted(&self) {
         self.stop.cancelled().await;
@@ -294,7 +304,9 @@ impl RoomRuntime {
         let (serving, frame, mark) = {
             let mut live = self.live.write();
             let before = live.ledger().serving();
+            let dwells = counts::ended_dwells(live.ledger(), &event.event);
             live.apply(event)?;
+            self.counts.add_dwells(&dwells);
             let ticked = matches!(event.event, Event::Ticked(_));
             let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
             ((before, live.ledger().serving()), frame, live.ledger().mark())

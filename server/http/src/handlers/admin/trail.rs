@@ -56,5 +56,6 @@ pub(super) async fn note(
         after: text(&step.after),
     };
     state.control.append_audit(entry).await?;
+    state.operator_feed.note_change();
     Ok(())
 }
