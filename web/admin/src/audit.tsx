@@ -110,7 +110,7 @@ export function Audit({ room }: { room?: string }) {
   };
   return (
     <section class="card" aria-labelledby="audit-title">
-      <h2 id="audit-title">{say("audit.title")}</h2>
+      {room ? <h2 id="audit-title">{say("audit.title")}</h2> : <h1 id="audit-title">{say("audit.title")}</h1>}
       {!loaded && <p class="soft">{say("loading")}</p>}
       {loaded && entries.length === 0 && <p class="soft">{say("audit.none")}</p>}
       <ol class="entries">{entries.map((entry) => <Entry key={entry.no} entry={entry} own={room !== undefined} />)}</ol>

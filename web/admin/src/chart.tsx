@@ -47,16 +47,18 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 // Room for "1,234,567" left of the picture.
 const AXIS_WIDTH = 64;
 
-function options(panel: Panel, width: number, hover: (index: number | null) => void): uPlot.Options {
+function options(panel: Panel, spanS: number, width: number, hover: (index: number | null) => void): uPlot.Options {
   const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { show: false }, font: `12px ${css("--font")}` };
   return {
     width,
     height: panel.height,
     legend: { show: false },
     cursor: { y: false, sync: { key: "room" }, drag: { x: false, y: false }, points: { size: 7 } },
-    scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    padding: [8, 26, 0, 0],
+    // The whole span, also where nothing was recorded yet.
+    scales: { x: { time: true, range: (_, __, max) => [max - spanS, max] }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      { ...axis, size: 26, space: 70, values: (_, ticks) => ticks.map((tick) => minute(tick * 1000)), incrs: [60, 120, 180, 300] },
+      { ...axis, size: 26, space: 70, values: (_, ticks) => ticks.map((tick) => minute(tick * 1000)), incrs: [60, 120, 300] },
       { ...axis, size: AXIS_WIDTH, space: 36, values: (_, ticks) => ticks.map((tick) => panel.show(tick)) },
     ],
     series: [
@@ -76,7 +78,15 @@ function options(panel: Panel, width: number, hover: (index: number | null) => v
 const dataOf = (panel: Panel, data: Columns): uPlot.AlignedData =>
   [data.time, ...panel.lines.map(({ name }) => data[name])] as uPlot.AlignedData;
 
-function Picture({ panel, data, hover, at }: { panel: Panel; data: Columns; hover: (index: number | null) => void; at: number }) {
+interface PictureProps {
+  panel: Panel;
+  spanS: number;
+  data: Columns;
+  hover: (index: number | null) => void;
+  at: number;
+}
+
+function Picture({ panel, spanS, data, hover, at }: PictureProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const [dark, setDark] = useState(DARK.matches);
@@ -88,7 +98,7 @@ function Picture({ panel, data, hover, at }: { panel: Panel; data: Columns; hove
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const made = new uPlot(options(panel, element.clientWidth, hover), dataOf(panel, data), element);
+    const made = new uPlot(options(panel, spanS, element.clientWidth, hover), dataOf(panel, data), element);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: panel.height }));
     resized.observe(element);
@@ -96,8 +106,8 @@ function Picture({ panel, data, hover, at }: { panel: Panel; data: Columns; hove
       resized.disconnect();
       made.destroy();
     };
-    // The data follow below; a picture is made anew only for other colours or words.
-  }, [dark, language.value]);
+    // The data follow below; a picture is made anew only for other colours, words or spans.
+  }, [dark, language.value, spanS]);
   useEffect(() => plot.current?.setData(dataOf(panel, data)), [data]);
   const title = say(panel.title);
   return (
@@ -180,7 +190,7 @@ export function Chart({ past, sinceMs }: { past: (span: number) => Point[]; sinc
       ) : (
         <>
           <p class="soft small-text">{time === undefined ? say("chart.empty") : hovered === null ? say("chart.now") : clock(time * 1000)}</p>
-          {PANELS.map((panel) => <Picture key={panel.title} panel={panel} data={data} hover={hover} at={at} />)}
+          {PANELS.map((panel) => <Picture key={panel.title} panel={panel} spanS={spanS} data={data} hover={hover} at={at} />)}
         </>
       )}
     </section>

@@ -4,7 +4,7 @@ import { useAction } from "./action";
 import { call, roomPath } from "./api";
 import { confirmed } from "./confirm";
 import { Field } from "./field";
-import { dateAndTime, say } from "./text";
+import { count, dateAndTime, say } from "./text";
 import type { RoomLive } from "./wire";
 
 // Bytes that the server takes of a message or a notice.
@@ -34,7 +34,7 @@ function CloseForm({ room, done }: { room: RoomLive; done: () => void }) {
         change={setMessage}
         rows={2}
         problem={problems.message}
-        hint={say("bytes_left", { n: bytesLeft(message) })}
+        hint={say("bytes_left", { n: count(bytesLeft(message)) })}
       />
       <Field
         id="close-reopens"
@@ -71,8 +71,8 @@ export function Doors({ room }: { room: RoomLive }) {
   const shut = room.state === "closed" || room.state === "not_open";
   return (
     <section class="card" aria-labelledby="doors-title">
-      <h2 id="doors-title">{say("doors.title")}</h2>
-      <p class="soft small-text">
+      <h2 id="doors-title" class="heard">{say("doors.title")}</h2>
+      <p class="soft">
         {say(`state.${room.state}.text`)}
         {room.state === "not_open" && room.opens_at && ` ${say("opens_at", { time: dateAndTime(room.opens_at) })}.`}
         {room.state === "closed" && room.reopens_at && ` ${say("reopens_at", { time: dateAndTime(room.reopens_at) })}.`}

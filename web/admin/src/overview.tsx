@@ -97,9 +97,10 @@ function GroupCard({ group, rooms }: { group: GroupLive; rooms: RoomLive[] }) {
 
 export function Overview() {
   const { frame } = useStore(feed);
-  if (!frame) return <p class="soft waiting-for-data">{say("loading")}</p>;
+  if (!frame) return <h1 class="waiting-for-data">{say("loading")}</h1>;
   return (
     <>
+      <h1 class="heard">{say("overview")}</h1>
       <Totals frame={frame} />
       <section aria-labelledby="rooms-title">
         <h2 id="rooms-title">{say("rooms")}</h2>

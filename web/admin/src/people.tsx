@@ -36,7 +36,7 @@ export function Announce({ room }: { room: RoomLive }) {
           change={setText}
           rows={3}
           problem={bytesLeft(text) < 0 ? say("announce.long") : problems.text}
-          hint={`${say("announce.hint")} ${say("bytes_left", { n: bytesLeft(text) })}`}
+          hint={`${say("announce.hint")} ${say("bytes_left", { n: count(bytesLeft(text)) })}`}
         />
         <div class="row end">
           <button class="primary" disabled={busy || text.trim() === "" || bytesLeft(text) < 0}>{say("announce.send")}</button>

@@ -75,7 +75,7 @@ export function RoomView({ id }: { id: string }) {
   useEffect(() => {
     if (room) document.title = `${titleOf(room.title, id)} · ${say("brand")}`;
   });
-  if (!frame) return <p class="soft waiting-for-data">{say("loading")}</p>;
+  if (!frame) return <h1 class="waiting-for-data">{say("loading")}</h1>;
   if (!room) {
     return (
       <>
@@ -103,16 +103,18 @@ export function RoomView({ id }: { id: string }) {
       <div class="room">
         <div class="watch">
           <Numbers room={room} />
+          <Doors room={room} />
           <Chart past={(s) => series.dense(frame.second, s)} sinceMs={Date.parse(frame.counting_since)} />
-          <Refusals refused={room.refused} />
-          <Audit room={id} />
         </div>
         <div class="steer" role="group" aria-label={say("controls")}>
-          <Doors room={room} />
           <Speed key={id} room={room} />
           <AdmitNow room={room} />
           <Announce key={`announce-${id}`} room={room} />
           <Subjects key={`subjects-${id}`} room={room} />
+        </div>
+        <div class="trail">
+          <Refusals refused={room.refused} />
+          <Audit room={id} />
         </div>
       </div>
     </>

@@ -29,6 +29,15 @@ function draftOf(settings: Settings): Draft {
   };
 }
 
+// What was typed stays; whatever was left alone follows what another operator has set.
+function rebased(draft: Draft, old: Settings, now: Settings): Draft {
+  const [was, is] = [draftOf(old), draftOf(now)];
+  const merged = { ...draft };
+  for (const name of NUMBERS) if (draft[name] === was[name]) merged[name] = is[name];
+  const samePacer = draft.kind === was.kind && AIMD.every((name) => draft.aimd[name] === was.aimd[name]);
+  return samePacer ? { ...merged, kind: is.kind, aimd: is.aimd } : merged;
+}
+
 // A merge patch: `null` takes back what the old pacer had and the new one has not.
 function pacerPatch(draft: Draft, old: Pacer): Record<string, unknown> | undefined {
   const aimd = Object.fromEntries(AIMD.map((name) => [name, draft.kind === "aimd" ? Number(draft.aimd[name]) : null]));
@@ -52,11 +61,11 @@ export function Speed({ room }: { room: RoomLive }) {
   const [draft, setDraft] = useState<Draft | undefined>();
   const { busy, problems, clear, run } = useAction(FIELDS);
   const path = roomPath(room.room);
-  const read = async (keep: boolean) => {
+  const read = async () => {
     try {
       const now = await call<RoomDefinition>("GET", path);
       setDefinition(now);
-      if (!keep) setDraft(draftOf(now.settings));
+      setDraft((typed) => (typed && definition ? rebased(typed, definition.settings, now.settings) : draftOf(now.settings)));
     } catch (error) {
       failed(say("speed.title"), error);
     }
@@ -65,7 +74,7 @@ export function Speed({ room }: { room: RoomLive }) {
   const dirty = Object.keys(patch).length > 0;
   // Another operator's change is shown at once, but never under the fingers of who is typing.
   useEffect(() => {
-    if (definition?.version !== room.version) void read(dirty);
+    if (definition?.version !== room.version) void read();
   }, [room.room, room.version]);
   if (!definition || !draft) return <section class="card"><p class="soft">{say("loading")}</p></section>;
 
@@ -85,7 +94,7 @@ export function Speed({ room }: { room: RoomLive }) {
         setDraft(draftOf(now.settings));
       } catch (error) {
         // Somebody else was quicker: show what is now, keep what was typed.
-        if (error instanceof Refused && error.status === 412) await read(true);
+        if (error instanceof Refused && error.status === 412) await read();
         throw error;
       }
     }, () => told);

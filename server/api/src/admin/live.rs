@@ -138,9 +138,9 @@ pub struct HistoryList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RoomHistory {
     pub room: String,
-    /// Seconds from `counting_since` to each step's end.
+    /// Each step's last second in which anything changed, counted from `counting_since`.
     pub second: Vec<u32>,
-    /// Counts at the step's end.
+    /// Counts after that second.
     pub waiting: Vec<u32>,
     pub live: Vec<u32>,
     /// Admissions per 1,000 seconds that the pacer allowed.

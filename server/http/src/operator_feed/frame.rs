@@ -20,18 +20,23 @@ const DWELLS_MIN: u64 = 10;
 /// Adds the second that ends now to the rooms' pasts.
 pub(super) fn note_second(state: &AppState) {
     let entries = state.rooms.list();
-    let looks = entries.iter().filter_map(|entry| entry.loaded()).map(|room| look(room)).collect();
     let (feed, now) = (&state.operator_feed, state.clock.now());
+    let looks = entries.iter().filter_map(|entry| {
+        let new = entry.definition().created_at >= feed.since;
+        entry.loaded().map(|room| look(room, new))
+    });
+    let looks = looks.collect();
     let now_s = u32::try_from(now.since(feed.since).0 / 1_000).unwrap_or(u32::MAX);
     feed.book.lock().note(now_s, now, looks);
 }
 
-fn look(room: &RoomRuntime) -> Look {
+fn look(room: &RoomRuntime, new: bool) -> Look {
     let turned_away = room.counts().turned_away();
     room.read(|live| {
         let ledger = live.ledger();
         Look {
             room: room.id().clone(),
+            new,
             waiting: ledger.waiting(),
             live: ledger.passes().live(),
             rate_milli: ledger.rate_milli(),

@@ -49,6 +49,8 @@ pub(super) struct Book {
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) room: RoomId,
+    /// It was made while this node was counting: all that ever happened in it happened since.
+    pub(super) new: bool,
     pub(super) waiting: u64,
     pub(super) live: u64,
     pub(super) rate_milli: u64,
@@ -89,9 +91,10 @@ impl Book {
 }
 
 impl Past {
-    /// What happened before the first look is not of the first second.
+    /// What happened before this node counted is not of the first second.
     fn new(look: &Look) -> Self {
-        Past { sums: look.sums, ..Past::default() }
+        let sums = if look.new { Sums::default() } else { look.sums };
+        Past { sums, ..Past::default() }
     }
 
     fn note(&mut self, now_s: u32, now: Timestamp, look: &Look) {
@@ -127,11 +130,12 @@ impl Past {
         let mut points = self.points.iter().peekable();
         while let Some((at, second)) = points.next() {
             let end = at.div_ceil(step_s) * step_s;
-            let mut sum = *second;
-            while let Some((_, next)) = points.next_if(|(at, _)| *at <= end) {
+            let (mut last, mut sum) = (*at, *second);
+            while let Some((at, next)) = points.next_if(|(at, _)| *at <= end) {
+                last = *at;
                 sum = Second { did: added(&sum.did, &next.did), ..*next };
             }
-            push(&mut told, end, &sum);
+            push(&mut told, last, &sum);
         }
         told
     }
@@ -171,8 +175,8 @@ fn added(a: &SecondView, b: &SecondView) -> SecondView {
     }
 }
 
-fn push(told: &mut RoomHistory, end: u32, sum: &Second) {
-    told.second.push(end);
+fn push(told: &mut RoomHistory, second: u32, sum: &Second) {
+    told.second.push(second);
     told.waiting.push(sum.waiting);
     told.live.push(sum.live);
     told.rate_milli.push(sum.rate_milli);
@@ -193,7 +197,14 @@ mod tests {
     fn look(room: &str, waiting: u64, admitted: u64) -> Look {
         let totals = Totals { admitted, ..Totals::default() };
         let sums = Sums { totals, turned_away: 0 };
-        Look { room: room.parse().expect("an id"), waiting, live: 0, rate_milli: 1_000, sums }
+        Look {
+            room: room.parse().expect("an id"),
+            new: false,
+            waiting,
+            live: 0,
+            rate_milli: 1_000,
+            sums,
+        }
     }
 
     fn note(book: &mut Book, now_s: u32, look: Look) {
@@ -212,7 +223,7 @@ mod tests {
         assert_eq!(told.second, [1, 2, 5], "the third and fourth were quiet");
         assert_eq!((&*told.waiting, &*told.admitted), (&[9, 7, 6][..], &[0, 2, 1][..]));
         let told = &book.told(None, 4)[0];
-        assert_eq!((&*told.second, &*told.admitted), (&[4, 8][..], &[2, 1][..]));
+        assert_eq!((&*told.second, &*told.admitted), (&[2, 5][..], &[2, 1][..]));
         assert_eq!(told.waiting, [7, 6], "as it was at the step's end");
     }
 
@@ -243,6 +254,13 @@ mod tests {
         note(&mut book, 3, look("a", 1, 0));
         let told = &book.told(None, 1)[0];
         assert_eq!((&*told.second, &*told.admitted), (&[10, 11][..], &[0, 0][..]));
+    }
+
+    #[test]
+    fn a_room_made_since_counts_from_its_first_second() {
+        let mut book = Book::default();
+        note(&mut book, 1, Look { new: true, ..look("a", 0, 9) });
+        assert_eq!(book.told(None, 1)[0].admitted, [9]);
     }
 
     #[test]
