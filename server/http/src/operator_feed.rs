@@ -126,11 +126,10 @@ pub async fn run(state: AppState) {
 }
 
 /// The frames of one operator's stream: until the key is revoked, the server goes, or nobody reads any more.
-pub(crate) fn frames(
-    state: AppState,
-    mut seat: Seat,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
+pub(crate) fn frames(state: AppState, seat: Seat) -> impl Stream<Item = Result<Bytes, Infallible>> {
     async_stream::stream! {
+        // Moved in whole: only what is named in here is taken along, and the rest of a seat is what holds it.
+        let mut seat = seat;
         loop {
             let frame = tokio::select! {
                 biased;

@@ -20,6 +20,8 @@ const TICK_LATE_MS = 6_000;
 const REFUSED_MANY = 1;
 // The line is nearly full from here on.
 const NEARLY_FULL = 0.9;
+// Somebody has always just left: a room is full inside from here on.
+const FULL = 0.97;
 
 function ofRoom(room: RoomLive, now: number): Alarm[] {
   const alarms: Alarm[] = [];
@@ -41,8 +43,8 @@ function ofRoom(room: RoomLive, now: number): Alarm[] {
   if (room.state === "open" && room.waiting > 0 && room.rate_per_s === 0 && room.pacer !== "manual") {
     add("brake", "warn", say("alarm.brake", { name }));
   }
-  if (room.state === "open" && room.waiting > 0 && room.live >= room.capacity) {
-    add("inside", "info", say("alarm.inside_full", { name, n: count(room.capacity) }));
+  if (room.state === "open" && room.waiting > 0 && room.live >= room.capacity * FULL) {
+    add("inside", "info", say("alarm.inside_full", { name, n: count(room.live), max: count(room.capacity) }));
   }
   return alarms;
 }
@@ -57,8 +59,8 @@ export function alarmsOf(frame: LiveFrame): Alarm[] {
     alarms.unshift({ id: "store", grave: "bad", text: say("alarm.store", { for: span(frame.store_down_ms) }) });
   }
   for (const group of frame.groups) {
-    if (group.waiting > 0 && group.live >= group.capacity) {
-      const text = say("alarm.group_full", { name: group.group, n: count(group.capacity) });
+    if (group.waiting > 0 && group.live >= group.capacity * FULL) {
+      const text = say("alarm.group_full", { name: group.group, n: count(group.live), max: count(group.capacity) });
       alarms.push({ id: `group:${group.group}`, grave: "info", text });
     }
   }

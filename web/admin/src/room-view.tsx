@@ -22,17 +22,17 @@ function Numbers({ room }: { room: RoomLive }) {
       <dl class="figures">
         <Figure name={say("line.waiting")} value={<span data-of="waiting">{count(room.waiting)}</span>} />
         <Figure name={say("admitted_per_s")} value={rate(perSecond(room.room, "admitted"))} note={say("of_rate", { rate: exact(room.rate_per_s) })} />
+        <Figure name={say("refused_per_s")} value={rate(refused)} {...(refused >= 1 ? { tone: "bad" as const } : {})} />
+        <Figure name={say("line.absent")} value={count(room.absent)} />
         <Figure name={say("admitted_total")} value={<span data-of="admitted">{count(room.admitted_total)}</span>} />
         <Figure name={say("claimed_total")} value={count(room.claimed_total)} />
         <Figure name={say("no_shows_total")} value={count(room.no_shows_total)} note={missed} />
-        <Figure name={say("line.absent")} value={count(room.absent)} />
         <Figure name={say("left_total")} value={count(room.left_total)} />
         <Figure
           name={say("line.dwell")}
           value={room.dwell_mean_ms === undefined ? "–" : span(room.dwell_mean_ms)}
           note={dwell && say("dwell_spread", { half: span(dwell.half_ms), most: span(dwell.most_ms) })}
         />
-        <Figure name={say("refused_per_s")} value={rate(refused)} {...(refused >= 1 ? { tone: "bad" as const } : {})} />
       </dl>
     </section>
   );

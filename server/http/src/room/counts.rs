@@ -19,11 +19,11 @@ const DWELL_BOUNDS_MS: [u64; 28] = [
     1_074_000, 1_800_000, 3_600_000, 10_800_000, 28_800_000, 86_400_000,
 ];
 
-/// Codes that turn somebody away. The others tell to ask later, elsewhere or with a token: the ordinary course.
-const TURNED_AWAY: [Code; 13] = [
+/// Codes that turn somebody away. The others tell to come at the opening, ask later, elsewhere or with a token: the
+/// ordinary course.
+const TURNED_AWAY: [Code; 12] = [
     Code::IdentityRequired,
     Code::Blocked,
-    Code::NotOpen,
     Code::RoomClosed,
     Code::RoomSoldOut,
     Code::TooManyJoins,
