@@ -4,14 +4,13 @@ import { test } from "node:test";
 import { shot, until, useBrowser } from "./browser.mjs";
 import { admin } from "./jari.mjs";
 import { inRoom, newOperator, number, PHONE, signIn, untilLive } from "./operator.mjs";
-import { ownDemo, ownServer, PROGRAM } from "./program.mjs";
+import { ownDemo, ownServer } from "./program.mjs";
 
 useBrowser();
 
-const needed = { skip: PROGRAM ? false : "JARI_PROGRAM names no program: see README.md" };
 const ROOM = { title: { ko: "뮤지컬 예매", en: "Musical tickets" }, identity: "anonymous", target_url: "/" };
 
-test("after a restart the page reconnects by itself and says so", needed, async () => {
+test("after a restart the page reconnects by itself and says so", async () => {
   const server = await ownServer();
   await admin("POST", "rooms", { room: "musical", ...ROOM }, server);
   const { page, complaints } = await inRoom("musical", {}, server);
@@ -29,7 +28,7 @@ test("after a restart the page reconnects by itself and says so", needed, async 
 });
 
 // Also the pictures of the documentation.
-test("a sale at a glance", needed, async () => {
+test("a sale at a glance", async () => {
   const demo = await ownDemo(["--crowd", "1200", "--rate", "20", "--capacity", "300", "--opens-in", "4"]);
   const server = { url: new URL(demo.url).origin, key: demo.key };
   await admin("PUT", "groups/checkout", { capacity: 500, rate_per_s: 30, burst: 30 }, server);

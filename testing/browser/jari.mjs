@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 
-function needed(name) {
+export function needed(name) {
   const value = process.env[name];
   assert.ok(value, `${name} must be set: see README.md`);
   return value;

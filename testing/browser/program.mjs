@@ -4,9 +4,10 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { closeLater } from "./browser.mjs";
+import { needed } from "./jari.mjs";
 
 // `cargo xtask test` names the program that it built; it lies where an ordinary user can start it.
-export const PROGRAM = process.env.JARI_PROGRAM;
+const PROGRAM = needed("JARI_PROGRAM");
 // A debug build opens its stores in well under a second; a loaded machine may take many.
 const READY_MS = 60000;
 const NOBODY = 65534;

@@ -55,6 +55,7 @@ async function loadAllPasts(): Promise<void> {
   const fine = [...pasts].filter(([, series]) => series.fine).map(([room]) => room);
   for (const past of rooms) if (!fine.includes(past.room)) seriesOf(past.room).load(past, false);
   await Promise.all(fine.map((room) => loadPast(room).catch(() => pasts.delete(room))));
+  feed.set({ ...feed.value });
 }
 
 function take(frame: LiveFrame): void {

@@ -165,7 +165,11 @@ async fn operators_are_told_that_the_store_is_away() {
         frame.store_down_ms.is_none() && frame.rooms.len() == 3
     })
     .await;
+    let stranger = Visitor::new(broken.url.clone());
+    stranger.identify().await;
     broken.down.store(true, Ordering::SeqCst);
+    // Idle rooms ask the store nothing: the first call finds out.
+    stranger.join("wait").await.problem(503, "store_unavailable");
     let frame = live.until("stats", |frame: &LiveFrame| frame.store_down_ms.is_some()).await;
     assert_eq!(frame.rooms.len(), 3, "the rooms are still shown");
     broken.down.store(false, Ordering::SeqCst);
