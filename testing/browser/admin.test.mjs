@@ -1,9 +1,10 @@
 // The operator's page: who gets in, what it shows, and that everybody can use it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until, useBrowser } from "./browser.mjs";
+import { closeLater, until, useBrowser } from "./browser.mjs";
 import { admin, ADMIN_KEY, JARI_URL, newRoom } from "./jari.mjs";
 import { inRoom, newOperator, number, PHONE, signIn, untilLive } from "./operator.mjs";
+import { hangingProxy } from "./proxy.mjs";
 import { violations } from "./violations.mjs";
 
 useBrowser();
@@ -191,6 +192,20 @@ for (const locale of ["ko-KR", "en-US"]) {
     assert.ok((await overflow(page)) <= 0);
   });
 }
+
+test("a stream that falls silent is noticed, dropped and opened anew", async () => {
+  const room = await newRoom();
+  const proxy = closeLater(await hangingProxy());
+  const operator = await newOperator({}, { url: proxy.url, key: ADMIN_KEY });
+  await signIn(operator);
+  const waiting = operator.page.locator(`[data-room="${room.room}"] [data-of=waiting]`);
+  await until("it is shown", () => number(waiting), (n) => n === 0);
+  proxy.hangOpenConnections();
+  await room.crowd(4);
+  await operator.page.locator("[data-connection=lost]").waitFor({ timeout: 12000 });
+  // Kept connections hang as well: they are met and given up one by one.
+  await until("the numbers move again", () => number(waiting), (n) => n === 4, 30000);
+});
 
 test("a room that is not there says so", async () => {
   const operator = await newOperator();

@@ -51,12 +51,15 @@ function ofRoom(room: RoomLive, now: number): Alarm[] {
 
 const ORDER: Grave[] = ["bad", "warn", "info"];
 
-// The gravest first.
+// The gravest first, then always in the same order.
+export const inOrder = (alarms: Alarm[]): Alarm[] =>
+  alarms.sort((a, b) => ORDER.indexOf(a.grave) - ORDER.indexOf(b.grave) || a.id.localeCompare(b.id));
+
 export function alarmsOf(frame: LiveFrame): Alarm[] {
   const now = Date.parse(frame.at);
   const alarms = frame.rooms.flatMap((room) => ofRoom(room, now));
   if (frame.store_down_ms !== undefined) {
-    alarms.unshift({ id: "store", grave: "bad", text: say("alarm.store", { for: span(frame.store_down_ms) }) });
+    alarms.push({ id: "store", grave: "bad", text: say("alarm.store", { for: span(frame.store_down_ms) }) });
   }
   for (const group of frame.groups) {
     if (group.waiting > 0 && group.live >= group.capacity * FULL) {
@@ -64,5 +67,5 @@ export function alarmsOf(frame: LiveFrame): Alarm[] {
       alarms.push({ id: `group:${group.group}`, grave: "info", text });
     }
   }
-  return alarms.sort((a, b) => ORDER.indexOf(a.grave) - ORDER.indexOf(b.grave));
+  return alarms;
 }

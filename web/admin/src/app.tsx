@@ -1,6 +1,6 @@
 // The page as a whole: who is signed in, which view is shown, how the connection is. Shows no room by itself.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { alarmsOf } from "./alarms";
+import { alarmsOf, inOrder, type Alarm } from "./alarms";
 import { Audit } from "./audit";
 import { Confirm } from "./confirm";
 import { feed, type Connection } from "./feed";
@@ -57,11 +57,21 @@ function Link({ connection, at, restarts }: { connection: Connection; at: string
   );
 }
 
+// An alarm that comes and goes with every second would move the whole page: it stays for so long after it was last true.
+const LINGER_MS = 8_000;
+
+function lingering(seen: Map<string, { alarm: Alarm; at: number }>, alarms: Alarm[], now: number): Alarm[] {
+  for (const alarm of alarms) seen.set(alarm.id, { alarm, at: now });
+  for (const [id, { at }] of seen) if (now - at > LINGER_MS) seen.delete(id);
+  return inOrder([...seen.values()].map(({ alarm }) => alarm));
+}
+
 function Alarms() {
   const { frame } = useStore(feed);
   const told = useRef(new Set<string>());
   const [news, setNews] = useState("");
-  const alarms = frame ? alarmsOf(frame) : [];
+  const seen = useRef(new Map<string, { alarm: Alarm; at: number }>());
+  const alarms = lingering(seen.current, frame ? alarmsOf(frame) : [], frame ? Date.parse(frame.at) : 0);
   const ids = alarms.map(({ id }) => id).join();
   useEffect(() => {
     // Said once when they begin; the list itself changes every second and is not read aloud.

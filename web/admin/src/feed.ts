@@ -2,7 +2,7 @@
 import { call, Lost, Refused, send } from "./api";
 import { Series } from "./series";
 import { session } from "./session";
-import { events } from "./sse";
+import { events, within } from "./sse";
 import { Store } from "./store";
 import type { Did, HistoryList, LiveFrame } from "./wire";
 
@@ -19,6 +19,8 @@ export interface Feed {
 const BACKOFF_MS = [300, 700, 1500, 3000, 5000];
 // Numbers "a second" are means over so many: a single second says little.
 const RECENT_S = 10;
+// A kept connection may hang as well; the next try then takes another.
+const OPEN_MAX_MS = 4_000;
 // A stream that has told nothing for so long after the page was hidden is made anew at once.
 const STALE_MS = 3_000;
 
@@ -28,6 +30,7 @@ export const feed = new Store<Feed>(OFF);
 const pasts = new Map<string, Series>();
 const recent = new Map<string, Did[]>();
 let stopped: AbortController | undefined;
+// Ends the stream or the pause of now: a new one is tried at once.
 let poke: (() => void) | undefined;
 let heardAt = 0;
 
@@ -78,7 +81,7 @@ function take(frame: LiveFrame): void {
 
 // Reads one stream to its end; how long the server asks to wait then.
 async function follow(signal: AbortSignal): Promise<number> {
-  const response = await send("GET", "stats/events", { signal });
+  const response = await within(send("GET", "stats/events", { signal }), OPEN_MAX_MS);
   loadAllPasts().catch(() => undefined); // Small pictures only: the next connection tries again.
   for await (const { event, data } of events(response)) {
     if (signal.aborted) return 0;
@@ -99,6 +102,15 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+// A signal of its own for one try, that ends with the whole as well.
+function attempt(whole: AbortSignal): [AbortSignal, () => void] {
+  const one = new AbortController();
+  const end = () => one.abort();
+  poke = end;
+  whole.addEventListener("abort", end, { once: true, signal: one.signal });
+  return [one.signal, end];
+}
+
 function tell(connection: Connection): void {
   feed.set({ ...feed.value, connection });
 }
@@ -108,8 +120,9 @@ async function run(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     let after = 0;
     const begun = heardAt;
+    const [one, end] = attempt(signal);
     try {
-      after = await follow(signal);
+      after = await follow(one);
       if (!signal.aborted) tell("lost");
     } catch (error) {
       if (signal.aborted) return;
@@ -119,6 +132,8 @@ async function run(signal: AbortSignal): Promise<void> {
       tell(refused?.code === "stream_refused" ? "crowded" : "lost");
       after = refused?.retryMs ?? 0;
       if (!refused && !(error instanceof Lost)) console.info("the stream ended:", error);
+    } finally {
+      end();
     }
     failures = heardAt > begun ? 0 : failures + 1;
     const backoff = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)] ?? 0;
@@ -144,8 +159,10 @@ export function start(): void {
   };
   session.listen(follow);
   follow();
-  addEventListener("online", () => poke?.());
-  document.addEventListener("visibilitychange", () => {
+  const look = () => {
     if (document.visibilityState === "visible" && Date.now() - heardAt > STALE_MS) poke?.();
-  });
+  };
+  // Back on the network, or out of a pocket: what was silent meanwhile is not waited for.
+  addEventListener("online", look);
+  document.addEventListener("visibilitychange", look);
 }

@@ -23,7 +23,8 @@ function parse(block: string): ServerEvent | undefined {
   return data.length > 0 ? { event, data: data.join("\n") } : undefined;
 }
 
-async function within<T>(promise: Promise<T>, limitMs: number): Promise<T> {
+// What a promise gives, unless that takes too long.
+export async function within<T>(promise: Promise<T>, limitMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silent = new Promise<never>((_, fail) => {
     timer = setTimeout(() => fail(new Error("the stream fell silent")), limitMs);
