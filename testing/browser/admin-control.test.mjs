@@ -90,6 +90,8 @@ test("rate, capacity, burst and pacer; what is out of bounds is said at its fiel
   await field(page, "per_tick").fill("500");
   await apply.click();
   await page.locator("#per_tick-problem").filter({ hasText: "1에서 200 사이" }).waitFor();
+  await until("the wrong field has the focus", () => page.evaluate(() => document.activeElement.id), (id) => id === "per_tick");
+  await page.locator(".toast.bad").waitFor();
   assert.equal((await room.definition()).settings.capacity, 0, "one wrong field changes nothing");
   await field(page, "per_tick").fill("100");
   await apply.click();

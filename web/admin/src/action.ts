@@ -1,7 +1,7 @@
 // Carries out what an operator asked for: says how it went, and what was wrong with which field.
 import { useState } from "preact/hooks";
 import { Refused } from "./api";
-import { failed, problemOf, succeeded } from "./toast";
+import { failed, forgetFailures, problemOf, succeeded } from "./toast";
 
 export interface Action {
   busy: boolean;
@@ -19,6 +19,7 @@ export function useAction(fields: readonly string[] = []): Action {
   const run: Action["run"] = async (what, act, done) => {
     setBusy(true);
     setProblems({});
+    forgetFailures();
     try {
       const answer = await act();
       succeeded(done?.(answer) ?? what);
@@ -26,6 +27,8 @@ export function useAction(fields: readonly string[] = []): Action {
     } catch (error) {
       if (error instanceof Refused && error.field && fields.includes(error.field)) {
         setProblems({ [error.field]: problemOf(error) });
+        // Once it is drawn: who has to mend a field should be in it.
+        setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
       }
       failed(what, error);
       return false;

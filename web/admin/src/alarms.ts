@@ -40,10 +40,12 @@ function ofRoom(room: RoomLive, now: number): Alarm[] {
   if (room.waiting >= room.max_waiting * NEARLY_FULL) {
     add("full", "bad", say("alarm.line_full", { name, n: count(room.waiting), max: count(room.max_waiting) }));
   }
-  if (room.state === "open" && room.waiting > 0 && room.rate_per_s === 0 && room.pacer !== "manual") {
+  if (room.state !== "open" || room.waiting === 0) return alarms;
+  if (room.rate_per_s === 0 && room.pacer !== "manual") {
     add("brake", "warn", say("alarm.brake", { name }));
-  }
-  if (room.state === "open" && room.waiting > 0 && room.live >= room.capacity * FULL) {
+  } else if (room.capacity === 0) {
+    add("shut", "warn", say("alarm.shut", { name }));
+  } else if (room.live >= room.capacity * FULL) {
     add("inside", "info", say("alarm.inside_full", { name, n: count(room.live), max: count(room.capacity) }));
   }
   return alarms;
@@ -62,7 +64,7 @@ export function alarmsOf(frame: LiveFrame): Alarm[] {
     alarms.push({ id: "store", grave: "bad", text: say("alarm.store", { for: span(frame.store_down_ms) }) });
   }
   for (const group of frame.groups) {
-    if (group.waiting > 0 && group.live >= group.capacity * FULL) {
+    if (group.capacity > 0 && group.waiting > 0 && group.live >= group.capacity * FULL) {
       const text = say("alarm.group_full", { name: group.group, n: count(group.live), max: count(group.capacity) });
       alarms.push({ id: `group:${group.group}`, grave: "info", text });
     }

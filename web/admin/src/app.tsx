@@ -10,7 +10,7 @@ import { session, signOut } from "./session";
 import { SignIn } from "./sign-in";
 import { useStore } from "./store";
 import { clock, language, say, speak } from "./text";
-import { Toasts } from "./toast";
+import { forgetFailures, Toasts } from "./toast";
 
 type Route = { view: "rooms" } | { view: "room"; id: string } | { view: "audit" };
 
@@ -107,6 +107,7 @@ function Console() {
     // Who came by a link reads on where the new view begins.
     if (!first.current) main.current?.focus();
     first.current = false;
+    forgetFailures();
     scrollTo(0, 0);
   }, [shown]);
   return (

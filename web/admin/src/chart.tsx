@@ -17,6 +17,8 @@ interface Panel {
   title: Key;
   height: number;
   lines: Line[];
+  // The scale reaches at least so far.
+  least: number;
   show: (value: number) => string;
 }
 
@@ -25,6 +27,7 @@ const PANELS: Panel[] = [
     title: "chart.people",
     height: 180,
     lines: [{ name: "waiting", color: "--waiting", filled: true }, { name: "live", color: "--inside" }],
+    least: 4,
     show: (value) => count(Math.round(value)),
   },
   {
@@ -36,9 +39,10 @@ const PANELS: Panel[] = [
       { name: "no_shows", color: "--no-shows" },
       { name: "refused", color: "--refused" },
     ],
+    least: 1,
     show: rate,
   },
-  { title: "chart.dwell", height: 110, lines: [{ name: "dwell", color: "--dwell" }], show: (seconds) => span(seconds * 1000) },
+  { title: "chart.dwell", height: 110, lines: [{ name: "dwell", color: "--dwell" }], least: 10, show: (seconds) => span(seconds * 1000) },
 ];
 
 const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -56,7 +60,7 @@ function options(panel: Panel, spanS: number, width: number, hover: (index: numb
     cursor: { y: false, sync: { key: "room" }, drag: { x: false, y: false }, points: { size: 7 } },
     padding: [8, 26, 0, 0],
     // The whole span, also where nothing was recorded yet.
-    scales: { x: { time: true, range: (_, __, max) => [max - spanS, max] }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    scales: { x: { time: true, range: (_, __, max) => [max - spanS, max] }, y: { range: (_, __, max) => [0, Math.max(panel.least, max * 1.1)] } },
     axes: [
       { ...axis, size: 26, space: 70, values: (_, ticks) => ticks.map((tick) => minute(tick * 1000)), incrs: [60, 120, 300] },
       { ...axis, size: AXIS_WIDTH, space: 36, values: (_, ticks) => ticks.map((tick) => panel.show(tick)) },

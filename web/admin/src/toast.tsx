@@ -40,8 +40,13 @@ export function problemOf(error: Refused): string {
   return error.problem ?? sayOr(`code.${error.code}`, error.code);
 }
 
+// A failure stays until it is read away, the next try, or another view.
 export function failed(what: string, error: unknown): void {
   toasts.set([...toasts.value, { no: (last += 1), good: false, text: `${what}: ${wordsOf(error)}` }]);
+}
+
+export function forgetFailures(): void {
+  toasts.set(toasts.value.filter(({ good }) => good));
 }
 
 export function Toasts() {
