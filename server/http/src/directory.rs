@@ -192,6 +192,15 @@ impl RoomDirectory {
         Ok(())
     }
 
+    /// All limit groups, in order of id; `None` while one of them, or a room, is being changed.
+    #[must_use]
+    pub fn try_groups(&self) -> Option<Vec<(GroupId, GroupSettings)>> {
+        let groups = self.groups.try_lock().ok()?;
+        let mut groups: Vec<_> = groups.iter().map(|(id, limits)| (id.clone(), *limits)).collect();
+        groups.sort_by(|a, b| a.0.cmp(&b.0));
+        Some(groups)
+    }
+
     /// Takes in a limit group that control has stored.
     ///
     /// # Errors

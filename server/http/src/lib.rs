@@ -25,6 +25,7 @@ mod join_limit;
 mod json_body;
 mod key_ring;
 pub mod metrics;
+pub mod operator_feed;
 pub mod ops;
 mod options;
 mod original_url;

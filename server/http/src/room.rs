@@ -4,6 +4,7 @@
 
 mod batcher;
 mod collector;
+pub(crate) mod counts;
 mod follower;
 mod hub;
 mod live;
@@ -40,6 +41,7 @@ use crate::jitter::Jitter;
 use crate::metrics::{self, Cache, RoomCounts, RoomEvents};
 use crate::store_calls::StoreCalls;
 use batcher::{Batcher, Queue};
+use counts::Counts;
 use operations::Operations;
 use pacing::PollPacing;
 use presence::Presence;
@@ -73,6 +75,7 @@ pub struct RoomRuntime {
     public: PublicView,
     /// For the metrics alone.
     events: RoomEvents,
+    counts: Counts,
     stop: CancellationToken,
 }
 
@@ -116,6 +119,7 @@ impl RoomRuntime {
             hub: Arc::default(),
             public: PublicView::default(),
             events: RoomEvents::default(),
+            counts: Counts::default(),
             operations,
             stop: stop.clone(),
         });
@@ -235,6 +239,12 @@ impl RoomRuntime {
         bytes
     }
 
+    /// What this node counts of it.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     /// The room was deleted.
     pub async fn deleted(&self) {
         self.stop.cancelled().await;
@@ -328,6 +338,7 @@ impl RoomRuntime {
             let before = live.ledger().serving();
             let dwells = metrics::dwells(live.ledger(), &event.event);
             live.apply(event)?;
+            self.counts.add_dwells(&dwells);
             let ticked = matches!(event.event, Event::Ticked(_));
             let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
             ((before, live.ledger().serving()), frame, live.ledger().mark(), dwells)

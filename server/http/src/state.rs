@@ -17,6 +17,7 @@ use crate::drain::Drain;
 use crate::jitter::Jitter;
 use crate::join_limit::JoinLimiter;
 use crate::metrics::Metrics;
+use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
 use crate::problem_response::Refusal;
 use crate::room::RoomRuntime;
@@ -64,6 +65,7 @@ pub struct Shared {
     pub stream_keys: StreamKeys,
     pub stream_slots: StreamSlots,
     pub(crate) stream_hub: StreamHub,
+    pub(crate) operator_feed: OperatorFeed,
     pub drain: Drain,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
@@ -111,6 +113,7 @@ impl AppState {
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
         let stream_slots = StreamSlots::new(options.streams);
+        let operator_feed = OperatorFeed::new(clock.now());
         Ok(AppState(Arc::new(Shared {
             store,
             control,
@@ -129,6 +132,7 @@ impl AppState {
             stream_keys: StreamKeys::default(),
             stream_slots,
             stream_hub: StreamHub::default(),
+            operator_feed,
             drain: Drain::default(),
             in_flight,
         })))
