@@ -110,6 +110,19 @@ test("refusals are told by reason, and alarms name the room", async () => {
   await page.getByRole("row", { name: "대기실이 닫힘 4" }).waitFor();
 });
 
+test("a mass absence alarms, in the list and by voice", async () => {
+  const room = await newRoom({ rate_per_s: 0, presence_window_ms: 10000 });
+  await room.crowd(120);
+  const { page } = await inRoom(room.room, { locale: "en-US" });
+  // Nobody of them asks again: after two windows all are silent.
+  await page.waitForTimeout(21000);
+  await room.move(200);
+  const alarm = page.locator(`[data-alarm="${room.room}:absence"]`);
+  await alarm.filter({ hasText: "most of those next in turn were not heard from" }).waitFor();
+  await page.locator("[role=alert]").filter({ hasText: "not heard from" }).first().waitFor({ state: "attached" });
+  await page.locator(".room-head .badge").filter({ hasText: "Lull" }).waitFor();
+});
+
 test("limit groups show their members and sums, and their limits can be changed", async () => {
   const group = `g${Date.now()}`;
   await admin("PUT", `groups/${group}`, { capacity: 90, rate_per_s: 5, burst: 5 });

@@ -26,8 +26,8 @@ use crate::metrics::Counted;
 use crate::state::AppState;
 use history::Book;
 
-/// Operators' streams of one node: a dozen people with a few screens each. Every one costs a frame a second, about half
-/// a kilobyte a room, and 30 KB of memory.
+/// Operators' streams of one node: a dozen people with a few screens each. Every one costs a frame a second, about 600
+/// bytes a room, and 30 KB of memory.
 pub(crate) const OPERATORS_MAX: usize = 64;
 /// When the server goes away, operators come back spread over this: few, and in a hurry to see what is going on.
 const RECONNECT_SPREAD_MS: u64 = 1_000;

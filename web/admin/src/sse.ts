@@ -7,7 +7,7 @@ export interface ServerEvent {
 
 // Two missed heartbeats and some: the stream is dead though nobody closed it. With a frame a second, five are enough.
 const SILENCE_MAX_MS = 8_000;
-// A frame larger than this is none of ours: half a kilobyte a room.
+// A frame larger than this is none of ours: 600 bytes a room.
 const FRAME_MAX_CHARS = 8_000_000;
 
 function parse(block: string): ServerEvent | undefined {

@@ -34,7 +34,8 @@ impl Page {
     fn new(files: Files) -> Self {
         let built = files.iter().any(|(name, _)| *name == INDEX);
         let files = if built { files } else { &[(INDEX, UNBUILT)] };
-        let encoded = files.iter().map(|(name, text)| (*name, Encoded::new((*text).to_owned())));
+        let encoded =
+            files.iter().map(|(name, text)| (*name, Encoded::quickly((*text).to_owned())));
         Page(encoded.collect())
     }
 
@@ -69,7 +70,7 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// The best compression of the whole page takes a few hundred milliseconds: not on a thread that serves visitors.
+/// Compressing the whole page takes tens of milliseconds: not on a thread that serves visitors.
 async fn page() -> Option<&'static Page> {
     let ready = || PAGE.get_or_init(|| Page::new(BUILT));
     match PAGE.get() {
