@@ -23,9 +23,9 @@ use crate::probe::{Probe, Probed};
 const PROBED: u32 = 100;
 /// Joins before memory is first read, at most: a server that has just started gives back what its start needed only once
 /// it works.
-const WARMING: u32 = 2_000;
+const WARMING: u32 = 10_000;
 /// Of all joins, one in so many at the most warms up.
-const WARMING_SHARE: u32 = 20;
+const WARMING_SHARE: u32 = 10;
 /// Between two points of the timeline.
 const SAMPLE: Duration = Duration::from_millis(500);
 
