@@ -15,7 +15,8 @@ use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, ConnectionLimits, HttpOptions, JoinLimit};
 use jari_pass::{KeyRing, RingKey};
 use jari_ports::{
-    AuditEntry, Clock, Control as _, Entropy, Identity, OnStoreFailure, RoomDefinition,
+    AuditEntry, Clock, Control as _, Entropy, Identity, LineStore as _, OnStoreFailure,
+    RoomDefinition,
 };
 use jari_records::Records;
 use tokio::net::TcpListener;
