@@ -16,6 +16,7 @@ use crate::directory::{RoomDirectory, RoomEntry};
 use crate::drain::Drain;
 use crate::jitter::Jitter;
 use crate::join_limit::JoinLimiter;
+use crate::losses::Losses;
 use crate::metrics::Metrics;
 use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
@@ -107,7 +108,8 @@ impl AppState {
         let jitter = Arc::new(Jitter::new(&*entropy));
         let store_health = Arc::new(StoreHealth::default());
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), store_health.clone()));
-        let rooms = RoomDirectory::start(calls, jitter.clone(), &*control).await?;
+        let losses = Arc::new(Losses::new(&jitter, control.clone()));
+        let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);

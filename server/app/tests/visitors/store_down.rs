@@ -66,7 +66,9 @@ async fn start() -> Broken {
         ("refuse", OnStoreFailure::Refuse),
         ("pass", OnStoreFailure::Pass),
     ] {
-        control.put_room(room(id, policy), AuditEntry::default()).await.expect("stored");
+        let room = room(id, policy);
+        line.create(&room.id, room.settings.clone()).await.expect("made");
+        control.put_room(room, AuditEntry::default()).await.expect("stored");
     }
     let key = FreshKey::make(&SystemEntropy);
     let admin = NewApiKey {

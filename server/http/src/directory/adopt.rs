@@ -73,7 +73,8 @@ impl RoomDirectory {
     pub async fn settle_owed(&self) -> Result<(), StoreError> {
         let groups = self.groups.lock().await;
         let (rooms, groups_owed) = {
-            let owed = self.owed.lock();
+            let mut owed = self.owed.lock();
+            owed.groups |= self.losses.take();
             (owed.rooms.clone(), owed.groups)
         };
         let entries =
