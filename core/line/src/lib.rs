@@ -45,7 +45,7 @@ pub use extend_for_payment::ExtendOutcome;
 pub use group::{Group, GroupSettings, RoomReport};
 pub use join::JoinOutcome;
 pub use leave::LeaveOutcome;
-pub use ledger::{Control, Ledger, Notice, Phase, Standing, Totals};
+pub use ledger::{Clocks, Control, Ledger, Notice, Phase, Standing, Totals};
 pub use pacer::PacerState;
 pub use passes::{Pass, PassGrant, Passes};
 pub use poll::poll_interval;
