@@ -68,16 +68,24 @@ impl Address {
                 let mut servers = each(path)?;
                 Arrangement::Standalone(servers.remove(0))
             }
-            ("", _) => return Err(refuse("several hosts need redis+cluster:// or redis+sentinel://".into())),
+            ("", _) => {
+                return Err(refuse(
+                    "several hosts need redis+cluster:// or redis+sentinel://".into(),
+                ));
+            }
             ("cluster", _) if path.is_empty() => Arrangement::Cluster(each("")?),
             ("cluster", _) => return Err(refuse("a Cluster has no database number".into())),
             ("sentinel", _) if path.is_empty() || path.contains(['/', '?']) => {
-                return Err(refuse("it ends in the master's name: redis+sentinel://host:port/name".into()));
+                return Err(refuse(
+                    "it ends in the master's name: redis+sentinel://host:port/name".into(),
+                ));
             }
             ("sentinel", _) => {
                 Arrangement::Sentinel { sentinels: each("")?, master: path.to_owned(), tls }
             }
-            (other, _) => return Err(refuse(format!("+{other} is neither +cluster nor +sentinel"))),
+            (other, _) => {
+                return Err(refuse(format!("+{other} is neither +cluster nor +sentinel")));
+            }
         };
         Ok(Address { arrangement, shown })
     }
@@ -137,7 +145,10 @@ mod tests {
         assert_eq!(format!("{address:?}"), "redis://localhost/3");
         let Arrangement::Standalone(server) = address.arrangement else { panic!("one server") };
         let settings = server.redis_settings();
-        assert_eq!((settings.username(), settings.password(), settings.db()), (Some("user"), Some("p@ss"), 3));
+        assert_eq!(
+            (settings.username(), settings.password(), settings.db()),
+            (Some("user"), Some("p@ss"), 3)
+        );
     }
 
     #[test]

@@ -136,8 +136,7 @@ async fn primary(
     tls: bool,
 ) -> RedisResult<ConnectionInfo> {
     let addresses = sentinels.iter().map(|sentinel| sentinel.addr().clone());
-    let mut builder =
-        SentinelClientBuilder::new(addresses, master, SentinelServerType::Master)?;
+    let mut builder = SentinelClientBuilder::new(addresses, master, SentinelServerType::Master)?;
     if tls {
         builder = builder
             .set_client_to_redis_tls_mode(TlsMode::Secure)

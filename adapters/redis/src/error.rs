@@ -32,7 +32,8 @@ impl Failure {
 
     /// The server answered, but nothing that a script of this release answers.
     pub(crate) fn odd_answer(what: &str) -> Self {
-        let text = format!("it answered {what}, which no release of Jari does: is it the right server?");
+        let text =
+            format!("it answered {what}, which no release of Jari does: is it the right server?");
         Failure { text, connection_lost: false, unanswered: false }
     }
 }
@@ -45,7 +46,9 @@ impl From<RedisError> for Failure {
                 "it is at its maxmemory, newcomers get no place ({said}); raise maxmemory or free memory"
             ),
             (_, Some("MISCONF")) => {
-                format!("it refuses writes since it cannot save ({said}); look at its disk and its log")
+                format!(
+                    "it refuses writes since it cannot save ({said}); look at its disk and its log"
+                )
             }
             (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
                 format!("it refused the user or password ({said})")
@@ -64,11 +67,7 @@ impl From<RedisError> for Failure {
             ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown)
         );
         let dropped = error.is_unrecoverable_error() || error.is_connection_dropped();
-        Failure {
-            text,
-            connection_lost: moved || (dropped && !server),
-            unanswered: !server,
-        }
+        Failure { text, connection_lost: moved || (dropped && !server), unanswered: !server }
     }
 }
 

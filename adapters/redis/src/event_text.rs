@@ -79,10 +79,9 @@ impl Fields {
             "seen" => Event::Seen { seqs: self.seqs("seqs")? },
             "ticked" => Event::Ticked(Box::new(self.tick()?)),
             "called" => Event::Called(self.calls()?),
-            "touched" => Event::Touched {
-                seqs: self.seqs("seqs")?,
-                deadline: self.millis("deadline")?,
-            },
+            "touched" => {
+                Event::Touched { seqs: self.seqs("seqs")?, deadline: self.millis("deadline")? }
+            }
             "extended" => Event::Extended {
                 seq: self.number("seq")?,
                 deadline: self.millis("deadline")?,

@@ -94,12 +94,14 @@ impl Groups {
                 let now = stored.clock.read(version.wall);
                 let grants = stored.group.grant(now, &reports);
                 let grants = grants.into_iter().map(|g| (g.grant_no, g.tokens, g.live_quota));
-                stored.waiting = reports.into_iter().map(|report| report.room).zip(grants).collect();
+                stored.waiting =
+                    reports.into_iter().map(|report| report.room).zip(grants).collect();
                 lent = stored.waiting.remove(room);
             }
             let (swapped, now) = self.swap(group, &version.number, &stored).await?;
             if swapped {
-                let grant = |(grant_no, tokens, live_quota)| GroupGrant { grant_no, tokens, live_quota };
+                let grant =
+                    |(grant_no, tokens, live_quota)| GroupGrant { grant_no, tokens, live_quota };
                 return Ok(lent.map(grant));
             }
             version = now;
@@ -195,8 +197,9 @@ impl Groups {
             return Ok(None);
         }
         stored.group.set(settings);
-        let (kept, gone): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut stored.members).into_iter().partition(|room| members.contains(room));
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut stored.members)
+            .into_iter()
+            .partition(|room| members.contains(room));
         for room in &gone {
             stored = without(stored, room, true);
         }
@@ -264,5 +267,7 @@ impl Groups {
 }
 
 fn contended(group: &GroupId) -> StoreError {
-    StoreError::Unavailable(format!("limit group {group} was changed by others {SWAP_ATTEMPTS} times in a row"))
+    StoreError::Unavailable(format!(
+        "limit group {group} was changed by others {SWAP_ATTEMPTS} times in a row"
+    ))
 }

@@ -11,6 +11,10 @@ pub(crate) const FORMAT: u64 = 1;
 /// How long one call may take: a tick must fit in a second, a visitor's request in its deadline.
 pub(crate) const CALL_DEADLINE: Duration = Duration::from_secs(2);
 
+/// Calls under way at once: enough to keep a server busy over any distance, few enough that the last one is answered well
+/// within the deadline (512 joins take it a millisecond).
+pub(crate) const CALLS_MAX: usize = 256;
+
 /// How long making a connection may take, with TLS and sign-in; a whole Cluster is looked up in it too.
 pub(crate) const CONNECT_DEADLINE: Duration = Duration::from_secs(2);
 

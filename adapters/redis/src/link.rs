@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind, Value};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
 use crate::address::Address;
 use crate::breaker::Breaker;
 use crate::connect::Connection;
 use crate::error::Failure;
-use crate::limits::{CALL_DEADLINE, CONNECT_DEADLINE};
+use crate::limits::{CALL_DEADLINE, CALLS_MAX, CONNECT_DEADLINE};
 use crate::scripts::{Call, Scripts};
 
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Link {
     address: Address,
     scripts: Scripts,
     breaker: Mutex<Breaker>,
+    /// Who may call now: a rush waits here, where no deadline runs, and is not taken for a server that does not answer.
+    places: Semaphore,
     /// With its number, so that a lost one is thrown away once. Locked while connecting: one caller connects for all.
     connection: tokio::sync::Mutex<(u64, Option<Connection>)>,
 }
@@ -25,7 +28,8 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(address: Address, scripts: Scripts) -> Self {
         let connection = tokio::sync::Mutex::new((0, None));
-        Link { address, scripts, breaker: Mutex::default(), connection }
+        let places = Semaphore::new(CALLS_MAX);
+        Link { address, scripts, breaker: Mutex::default(), places, connection }
     }
 
     pub(crate) fn address(&self) -> &Address {
@@ -34,7 +38,7 @@ impl Link {
 
     /// Runs a script by its hash, and sends it whole to a server that does not know it.
     pub(crate) async fn run(&self, call: &Call<'_>) -> Result<Value, Failure> {
-        let (number, mut connection) = self.ready().await?;
+        let (number, mut connection, _place) = self.ready().await?;
         let answer = within(CALL_DEADLINE, self.run_on(&mut connection, call)).await;
         self.settled(number, answer).await
     }
@@ -49,25 +53,27 @@ impl Link {
     }
 
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
-        let (number, mut connection) = self.ready().await?;
+        let (number, mut connection, _place) = self.ready().await?;
         let answer = within(CALL_DEADLINE, command.query_async(&mut connection)).await;
         self.settled(number, answer).await
     }
 
     pub(crate) async fn pipeline(&self, pipeline: &Pipeline) -> Result<Vec<Value>, Failure> {
-        let (number, mut connection) = self.ready().await?;
+        let (number, mut connection, _place) = self.ready().await?;
         let answer = within(CALL_DEADLINE, pipeline.query_async(&mut connection)).await;
         self.settled(number, answer).await
     }
 
     /// A connection with its number, unless the breaker is open.
-    async fn ready(&self) -> Result<(u64, Connection), Failure> {
+    async fn ready(&self) -> Result<(u64, Connection, SemaphorePermit<'_>), Failure> {
+        let place = self.places.acquire().await.expect("the semaphore is never closed");
         let refusal = self.breaker.lock().refusal(Instant::now());
         if let Some(refusal) = refusal {
             let text = format!("{:?} does not answer: {refusal}", self.address);
             return Err(Failure { text, connection_lost: false, unanswered: true });
         }
-        self.connected().await
+        let (number, connection) = self.connected().await?;
+        Ok((number, connection, place))
     }
 
     async fn settled<T>(&self, number: u64, answer: Result<T, Failure>) -> Result<T, Failure> {

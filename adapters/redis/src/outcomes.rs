@@ -90,7 +90,8 @@ pub(crate) fn passes(
     incarnation: Incarnation,
 ) -> Result<Vec<PassOutcome>, Failure> {
     grants(answer, incarnation).map(|grants| {
-        let outcome = |grant: Option<PassGrant>| grant.map_or(PassOutcome::Ended, PassOutcome::Live);
+        let outcome =
+            |grant: Option<PassGrant>| grant.map_or(PassOutcome::Ended, PassOutcome::Live);
         grants.into_iter().map(outcome).collect()
     })
 }

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use jari_line::{
-    Clocks, ClosedNext, Control, Dump, Notice, PacerState, Pass, SeqSet, Totals,
-};
+use jari_line::{Clocks, ClosedNext, Control, Dump, Notice, PacerState, Pass, SeqSet, Totals};
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use redis::{Pipeline, Value};
 
@@ -224,10 +222,9 @@ impl Scalars {
         };
         let notice = match self.text("notice")? {
             "" => None,
-            text => Some(Notice {
-                text: text.to_owned(),
-                at: Timestamp(self.number("notice_at")?),
-            }),
+            text => {
+                Some(Notice { text: text.to_owned(), at: Timestamp(self.number("notice_at")?) })
+            }
         };
         Ok(Control {
             paused: self.flag("paused")?,

@@ -262,9 +262,9 @@ impl LineStore for RedisStore {
     ) -> Answered<'_, Vec<LeaveOutcome>> {
         let room = room.clone();
         let outcome = |answer, _| outcomes::leave(answer);
-        Box::pin(async move {
-            self.on_each("leave", &room, mark, &people, subjects, outcome).await
-        })
+        Box::pin(
+            async move { self.on_each("leave", &room, mark, &people, subjects, outcome).await },
+        )
     }
 
     fn seen(&self, room: &RoomId, mark: Mark, bits: SeenBits) -> Answered<'_, ()> {
@@ -293,23 +293,21 @@ impl LineStore for RedisStore {
                 [b"subjects".to_vec()].into_iter().chain(subjects(few)).collect()
             }
         };
-        Box::pin(async move {
-            self.on("admit_now", &room, mark, own, outcomes::admit_now).await
-        })
+        Box::pin(async move { self.on("admit_now", &room, mark, own, outcomes::admit_now).await })
     }
 
     fn claim(&self, room: &RoomId, mark: Mark, ids: Vec<PassId>) -> Answered<'_, Vec<PassOutcome>> {
         let room = room.clone();
-        Box::pin(async move {
-            self.on_each("claim", &room, mark, &ids, passes, outcomes::passes).await
-        })
+        Box::pin(
+            async move { self.on_each("claim", &room, mark, &ids, passes, outcomes::passes).await },
+        )
     }
 
     fn touch(&self, room: &RoomId, mark: Mark, ids: Vec<PassId>) -> Answered<'_, Vec<PassOutcome>> {
         let room = room.clone();
-        Box::pin(async move {
-            self.on_each("touch", &room, mark, &ids, passes, outcomes::passes).await
-        })
+        Box::pin(
+            async move { self.on_each("touch", &room, mark, &ids, passes, outcomes::passes).await },
+        )
     }
 
     fn extend_for_payment(
@@ -322,9 +320,9 @@ impl LineStore for RedisStore {
         let room = room.clone();
         let mut own = passes(&[pass]);
         own.push(decimal(span.0));
-        Box::pin(async move {
-            self.on("extend_for_payment", &room, mark, own, outcomes::extend).await
-        })
+        Box::pin(
+            async move { self.on("extend_for_payment", &room, mark, own, outcomes::extend).await },
+        )
     }
 
     fn end_pass(
@@ -346,9 +344,9 @@ impl LineStore for RedisStore {
     ) -> Answered<'_, Vec<RevokeOutcome>> {
         let room = room.clone();
         let outcome = |answer, _| outcomes::revoke(answer);
-        Box::pin(async move {
-            self.on_each("revoke", &room, mark, &people, subjects, outcome).await
-        })
+        Box::pin(
+            async move { self.on_each("revoke", &room, mark, &people, subjects, outcome).await },
+        )
     }
 
     fn change(&self, room: &RoomId, mark: Mark, change: Change) -> Answered<'_, ChangeOutcome> {

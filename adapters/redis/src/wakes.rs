@@ -126,11 +126,7 @@ impl Task {
     }
 
     /// Holds one connection until it is lost.
-    async fn connected(
-        &self,
-        orders: &mut UnboundedReceiver<Order>,
-        failures: &mut u32,
-    ) -> End {
+    async fn connected(&self, orders: &mut UnboundedReceiver<Order>, failures: &mut u32) -> End {
         let (sender, mut pushes) = unbounded_channel();
         let made = timeout(CONNECT_DEADLINE, Connection::make(&self.address, Some(sender))).await;
         let mut connection = match made {
@@ -188,7 +184,9 @@ impl Task {
         match (push.kind, channel) {
             (PushKind::SMessage, Some(channel)) => self.wake(channel),
             // A Cluster moved the slot: the room's events come from another server now.
-            (PushKind::SUnsubscribe, Some(channel)) if self.channels.lock().contains_key(channel) => {
+            (PushKind::SUnsubscribe, Some(channel))
+                if self.channels.lock().contains_key(channel) =>
+            {
                 return self.subscribe(connection, channel).await;
             }
             (PushKind::Disconnection, _) => match connection {
