@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind, Value};
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
@@ -58,12 +58,6 @@ impl Link {
         self.settled(number, answer).await
     }
 
-    pub(crate) async fn pipeline(&self, pipeline: &Pipeline) -> Result<Vec<Value>, Failure> {
-        let (number, mut connection, _place) = self.ready().await?;
-        let answer = within(CALL_DEADLINE, pipeline.query_async(&mut connection)).await;
-        self.settled(number, answer).await
-    }
-
     /// A connection with its number, unless the breaker is open.
     async fn ready(&self) -> Result<(u64, Connection, SemaphorePermit<'_>), Failure> {
         let place = self.places.acquire().await.expect("the semaphore is never closed");
@@ -84,7 +78,7 @@ impl Link {
             }
             Err(failure) => {
                 self.failed(&failure, Some(number), false).await;
-                Err(self.naming_the_server(failure))
+                Err(self.naming_the_server(&failure))
             }
         }
     }
@@ -104,7 +98,7 @@ impl Link {
             Err(failure) => {
                 drop(held);
                 self.failed(&Failure { unanswered: true, ..failure.clone() }, None, true).await;
-                Err(self.naming_the_server(failure))
+                Err(self.naming_the_server(&failure))
             }
         }
     }
@@ -125,8 +119,8 @@ impl Link {
         }
     }
 
-    fn naming_the_server(&self, failure: Failure) -> Failure {
-        Failure { text: format!("{:?}: {}", self.address, failure.text), ..failure }
+    fn naming_the_server(&self, failure: &Failure) -> Failure {
+        Failure { text: format!("{:?}: {}", self.address, failure.text), ..*failure }
     }
 }
 

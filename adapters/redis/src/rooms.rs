@@ -13,7 +13,7 @@ use crate::keys::RoomKeys;
 use crate::limits::FORMAT;
 use crate::link::Link;
 use crate::scripts::Call;
-use crate::state::{self, Extent, Found};
+use crate::state::{self, Extent};
 
 /// Where the time comes from.
 #[derive(Clone, Debug)]
@@ -114,12 +114,9 @@ impl Rooms {
 
     /// The room's state at one event number.
     pub(crate) async fn state(&self, room: &RoomId, extent: Extent) -> Result<Dump, StoreError> {
-        let answers = self.link.pipeline(&state::query(&self.keys(room), extent)).await?;
-        match state::read(answers, extent)? {
-            Found::Room(dump) => Ok(*dump),
-            Found::Unknown => Err(StoreError::UnknownRoom(room.clone())),
-            Found::Newer(format) => Err(self.newer(room, format)),
-        }
+        let own = vec![extent.word().as_bytes().to_vec()];
+        let reply = self.on("read", room, Mark::NONE, own).await?;
+        Ok(state::read(reply.outcome, extent)?)
     }
 
     fn newer(&self, room: &RoomId, format: u64) -> StoreError {

@@ -19,7 +19,8 @@ const BASE: &[&str] = &[ROOM, part!("guard"), part!("bits"), part!("passes")];
 
 /// May write at `maxmemory`: what it frees, or what nobody may lose by a full store, is worth its few bytes.
 const ALLOW_OOM: &str = "allow-oom";
-const NO_WRITES: &str = "no-writes";
+/// Reads only: served by a server that takes no writes, and at `maxmemory`.
+const READS: &str = "no-writes,allow-oom";
 
 /// A script's name, its flags and what goes before its own text.
 struct Source {
@@ -56,7 +57,8 @@ const SOURCES: &[Source] = &[
     source!("end_pass", ALLOW_OOM, BASE, ["ids"]),
     source!("revoke", ALLOW_OOM, BASE, ["subjects"]),
     source!("change", ALLOW_OOM, BASE, ["subjects", "phase", "settings"]),
-    source!("events", NO_WRITES, &[ROOM, part!("guard")], []),
+    source!("read", READS, &[ROOM, part!("guard")], []),
+    source!("events", READS, &[ROOM, part!("guard")], []),
     source!("report", ALLOW_OOM, BASE, ["phase", "report"]),
     source!("set_group", ALLOW_OOM, &[ROOM], []),
     source!("group", ALLOW_OOM, &[], []),

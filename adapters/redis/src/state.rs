@@ -1,15 +1,13 @@
-//! A room's whole state as its keys hold it, read in one transaction; nothing here decides.
+//! A room's whole state as its keys hold it, read by one script; nothing here decides.
 
 use std::collections::HashMap;
 
 use jari_line::{Clocks, ClosedNext, Control, Dump, Notice, PacerState, Pass, SeqSet, Totals};
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
-use redis::{Pipeline, Value};
+use redis::Value;
 
 use crate::answer::Answer;
 use crate::error::Failure;
-use crate::keys::RoomKeys;
-use crate::limits::FORMAT;
 use crate::{seq_text, settings_text};
 
 /// What is read: all but the subjects, or all.
@@ -19,43 +17,19 @@ pub(crate) enum Extent {
     Everything,
 }
 
-/// A room's state, or why there is none to show.
-#[derive(Debug)]
-pub(crate) enum Found {
-    Room(Box<Dump>),
-    Unknown,
-    Newer(u64),
-}
-
-/// The transaction that reads a room: no script, so that no large reply goes through Lua.
-pub(crate) fn query(keys: &RoomKeys, extent: Extent) -> Pipeline {
-    let mut pipeline = redis::pipe();
-    pipeline.atomic().cmd("HGETALL").arg(keys.get("s"));
-    for bitmap in ["w", "p0", "p1", "o"] {
-        pipeline.cmd("GET").arg(keys.get(bitmap));
-    }
-    pipeline.cmd("HGETALL").arg(keys.get("pass"));
-    pipeline.cmd("ZRANGE").arg(keys.get("marks")).arg(0).arg(-1).arg("WITHSCORES");
-    if extent == Extent::Everything {
-        pipeline.cmd("HGETALL").arg(keys.get("subj"));
-        for list in ["block", "allow"] {
-            pipeline.cmd("SMEMBERS").arg(keys.get(list));
+impl Extent {
+    /// What the script is told.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Extent::Ledger => "ledger",
+            Extent::Everything => "everything",
         }
     }
-    pipeline
 }
 
-/// The room in the transaction's answers.
-pub(crate) fn read(answers: Vec<Value>, extent: Extent) -> Result<Found, Failure> {
-    let mut answers = Answer::of(Value::Array(answers))?;
+/// The room in the answer of the script `read`.
+pub(crate) fn read(mut answers: Answer, extent: Extent) -> Result<Dump, Failure> {
     let scalars = Scalars::read(pairs(answers.value()?)?)?;
-    if !scalars.0.contains_key("incarnation") {
-        return Ok(Found::Unknown);
-    }
-    let format = scalars.number("format")?;
-    if format > FORMAT {
-        return Ok(Found::Newer(format));
-    }
     let mut dump = scalars.dump()?;
     let base = scalars.number("base")?;
     let mut bitmap = || -> Result<SeqSet, Failure> {
@@ -83,7 +57,7 @@ pub(crate) fn read(answers: Vec<Value>, extent: Extent) -> Result<Found, Failure
     if extent == Extent::Everything {
         read_subjects(&mut answers, &mut dump)?;
     }
-    Ok(Found::Room(Box::new(dump)))
+    Ok(dump)
 }
 
 fn read_subjects(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
@@ -106,8 +80,10 @@ fn read_subjects(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names and values in turn.
-fn pairs(value: Value) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Failure> {
+/// Names and their values.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn pairs(value: Value) -> Result<Pairs, Failure> {
     let mut flat = Answer::of(value)?;
     let mut pairs = Vec::with_capacity(flat.left() / 2);
     while !flat.is_empty() {
@@ -146,7 +122,7 @@ fn pass(record: &[u8]) -> Option<Pass> {
 struct Scalars(HashMap<String, String>);
 
 impl Scalars {
-    fn read(pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Self, Failure> {
+    fn read(pairs: Pairs) -> Result<Self, Failure> {
         let text = |bytes| {
             String::from_utf8(bytes).map_err(|_| Failure::odd_answer("a scalar that is not UTF-8"))
         };

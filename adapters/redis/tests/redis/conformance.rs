@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jari_conformance::history::START;
-use jari_conformance::oracle::Covered;
 use jari_conformance::{Harness, SetClock, clauses, oracle};
 use jari_ports::{BoxFuture, LineStore};
 use jari_redis::{RedisOptions, RedisStore};
@@ -27,7 +26,7 @@ fn open(options: &RedisOptions) -> Arc<RedisStore> {
     Arc::new(RedisStore::open(options.clone()).expect("the store opens"))
 }
 
-fn fresh(url: &str) -> Box<dyn Harness> {
+pub(crate) fn fresh(url: &str) -> Box<dyn Harness> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let clock = SetClock::at(START);
@@ -58,7 +57,7 @@ impl Harness for Redis {
     }
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
@@ -66,7 +65,7 @@ fn hold_every_clause(url: &str) {
     runtime().block_on(clauses::check_all(&|| fresh(url)));
 }
 
-fn equal_the_core(name: &str, url: &str, histories: u32) -> Covered {
+fn equal_the_core(name: &str, url: &str, histories: u32) {
     let runtime = runtime();
     let _entered = runtime.enter();
     #[expect(clippy::disallowed_methods, reason = "the seed of a test run is its one input")]
@@ -76,7 +75,6 @@ fn equal_the_core(name: &str, url: &str, histories: u32) -> Covered {
     });
     let enough = u64::from(histories) * 5;
     assert!(covered.admitted > enough && covered.restarts > histories as usize, "{covered:?}");
-    covered
 }
 
 #[test]
@@ -107,4 +105,20 @@ fn histories_equal_the_core_on_valkey() {
 #[test]
 fn histories_equal_the_core_on_a_cluster() {
     equal_the_core("cluster", &Cluster::start(Kind::Redis).url(), 30);
+}
+
+fn equal_in_a_large_room(name: &str, url: &str) {
+    let runtime = runtime();
+    let _entered = runtime.enter();
+    oracle::check_large_room(name, &|| fresh(url), &|room| runtime.block_on(room));
+}
+
+#[test]
+fn a_large_room_equals_the_core_on_redis() {
+    equal_in_a_large_room("redis", &Server::start(Kind::Redis).url());
+}
+
+#[test]
+fn a_large_room_equals_the_core_on_valkey() {
+    equal_in_a_large_room("valkey", &Server::start(Kind::Valkey).url());
 }
