@@ -145,10 +145,12 @@ local function forget_marks()
   if old > 1 then redis.call('ZREMRANGEBYRANK', MARKS, 0, old - 2) end
 end
 
--- Takes ended places out of a share of the index. Nobody can tell: an ended place and an unknown one are one answer.
+-- Takes ended places out of a share of the index, once it holds more of them than live ones: each of those has one entry.
+-- Nobody can tell: an ended place and an unknown one are one answer.
 local function clear_index()
-  local share = math.min(math.max(math.floor(redis.call('HLEN', SUBJ) / CLEAR_TICKS), CLEAR_MIN), CLEAR_MAX)
-  local cursor, flat = unpack(redis.call('HSCAN', SUBJ, raw.clear_cursor, 'COUNT', share))
+  local here = room.waiting + live()
+  if redis.call('HLEN', SUBJ) - here <= math.max(here, CLEAR_MIN) then return end
+  local cursor, flat = unpack(redis.call('HSCAN', SUBJ, raw.clear_cursor, 'COUNT', CLEAR_SHARE))
   put('clear_cursor', cursor)
   local seqs = {}
   for i = 2, #flat, 2 do seqs[#seqs + 1] = tonumber(flat[i]) end

@@ -23,7 +23,8 @@ local function join_new(key)
   waiting = waiting + 1
   local place = new_place(key)
   here[key] = place
-  say('joined', place.seq)
+  local n = #out
+  out[n + 1], out[n + 2] = 'joined', place.seq
 end
 
 for i, key in ipairs(keys) do

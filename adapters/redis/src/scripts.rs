@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use redis::Cmd;
 
-use crate::limits;
+use crate::limits::{self, Tidying};
 
 macro_rules! part {
     ($name:literal) => {
@@ -86,9 +86,8 @@ impl Script {
 pub(crate) struct Scripts(BTreeMap<&'static str, Script>);
 
 impl Scripts {
-    /// Assembles all scripts; `rebase` is how many places are cut off the bitmaps at once, and how often that is tried.
-    pub(crate) fn new(rebase: (u64, u64)) -> Self {
-        let constants: String = limits::for_scripts(rebase)
+    pub(crate) fn new(tidying: Tidying) -> Self {
+        let constants: String = limits::for_scripts(tidying)
             .into_iter()
             .map(|(name, value)| format!("local {name} = {value}\n"))
             .collect();

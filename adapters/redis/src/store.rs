@@ -19,7 +19,7 @@ use crate::error::Failure;
 use crate::event_text::change_words;
 use crate::feed::{Feed, decimal};
 use crate::groups::Groups;
-use crate::limits::{CALL_MAX, PARALLEL, REBASE_BITS, REBASE_TICKS};
+use crate::limits::{CALL_MAX, PARALLEL, TIDYING, Tidying};
 use crate::link::Link;
 use crate::rooms::{Rooms, Said, Time};
 use crate::scripts::Scripts;
@@ -36,7 +36,7 @@ pub struct RedisOptions {
     url: String,
     prefix: String,
     time: Time,
-    rebase: (u64, u64),
+    tidying: Tidying,
 }
 
 impl RedisOptions {
@@ -44,8 +44,7 @@ impl RedisOptions {
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         let prefix = "jari".to_owned();
-        let rebase = (REBASE_BITS, REBASE_TICKS);
-        RedisOptions { url: url.into(), prefix, time: Time::Server, rebase }
+        RedisOptions { url: url.into(), prefix, time: Time::Server, tidying: TIDYING }
     }
 
     /// What all keys begin with, so that several installations can share a server.
@@ -62,10 +61,10 @@ impl RedisOptions {
         self
     }
 
-    /// For tests: cuts the bitmaps off by so many places, a multiple of 8, as soon as it can be done.
+    /// For tests: cuts the bitmaps off by so many places, a multiple of 8, and clears the index as soon as it can be done.
     #[must_use]
-    pub fn rebase_early(mut self, bits: u64) -> Self {
-        self.rebase = (bits, 1);
+    pub fn tidy_early(mut self, rebase_bits: u64) -> Self {
+        self.tidying = Tidying { rebase_bits, rebase_ticks: 1, clear_min: 0 };
         self
     }
 }
@@ -93,7 +92,7 @@ impl RedisStore {
     /// # Errors
     /// [`OpenError`] for an address or a prefix that cannot be one, or outside of a Tokio runtime.
     pub fn open(options: RedisOptions) -> Result<RedisStore, OpenError> {
-        let RedisOptions { url, prefix, time, rebase } = options;
+        let RedisOptions { url, prefix, time, tidying } = options;
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         if prefix.is_empty() || prefix.len() > PREFIX_MAX || !prefix.bytes().all(fits) {
             return Err(OpenError::Prefix(prefix));
@@ -101,7 +100,7 @@ impl RedisStore {
         let address = Address::parse(&url)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let wakes = Wakes::start(address.clone(), &runtime);
-        let link = Link::new(address, Scripts::new(rebase));
+        let link = Link::new(address, Scripts::new(tidying));
         let rooms = Arc::new(Rooms { link, prefix, time });
         Ok(RedisStore { groups: Groups::new(Arc::clone(&rooms)), rooms, wakes })
     }

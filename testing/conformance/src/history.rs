@@ -116,8 +116,8 @@ pub fn settings() -> impl Strategy<Value = Settings> {
         1 => Just(PacerKind::Manual),
     ];
     let counts = prop_oneof![
-        3 => (0u64..20, 0u64..8_000, 1u64..12, 1u64..10, 5u64..60),
-        2 => (50u64..400, 0u64..90_000, 50u64..300, 50u64..=200, 200u64..2_000),
+        5 => (0u64..20, 0u64..8_000, 1u64..12, 1u64..10, 5u64..60),
+        1 => (50u64..400, 0u64..90_000, 50u64..300, 50u64..=200, 200u64..2_000),
     ];
     let spans = (5u64..40, 5u64..40, 0u64..120, 10u64..40);
     let rest = (prop::option::weighted(0.15, 5u64..60), prop::option::weighted(0.2, 0u64..60));
@@ -168,7 +168,7 @@ fn step() -> impl Strategy<Value = Step> {
     let picks = || prop::collection::vec(any::<u8>(), 1..5);
     let weighted: Vec<(u32, BoxedStrategy<Step>)> = vec![
         (12, some().prop_map(Step::Join).boxed()),
-        (2, (20u16..=300).prop_map(Step::JoinCrowd).boxed()),
+        (1, (20u16..=200).prop_map(Step::JoinCrowd).boxed()),
         (3, some().prop_map(Step::Leave).boxed()),
         (8, (0u8..20, 1u8..12).prop_map(|(from, by)| Step::Seen(from, by)).boxed()),
         (24, (0u32..2_500).prop_map(Step::Admit).boxed()),

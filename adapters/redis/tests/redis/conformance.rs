@@ -31,7 +31,7 @@ pub(crate) fn fresh(url: &str) -> Box<dyn Harness> {
     let prefix = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let clock = SetClock::at(START);
     let options =
-        RedisOptions::new(url).prefix(prefix).clock(clock.clone()).rebase_early(REBASE_BITS);
+        RedisOptions::new(url).prefix(prefix).clock(clock.clone()).tidy_early(REBASE_BITS);
     let store = open(&options);
     Box::new(Redis { options, clock, store })
 }
