@@ -1,6 +1,6 @@
 //! The address of a store: which servers, in which arrangement, with TLS or not, as which user. Connects nowhere.
 
-use redis::{ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
+use redis::{ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 
 use crate::OpenError;
 
@@ -23,6 +23,8 @@ pub(crate) struct Address {
     pub(crate) arrangement: Arrangement,
     /// Without user and password.
     pub(crate) shown: String,
+    /// Certificates in PEM to trust instead of the system's.
+    pub(crate) trust: Option<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Address {
@@ -87,7 +89,15 @@ impl Address {
                 return Err(refuse(format!("+{other} is neither +cluster nor +sentinel")));
             }
         };
-        Ok(Address { arrangement, shown })
+        Ok(Address { arrangement, shown, trust: None })
+    }
+}
+
+impl Address {
+    /// What to hand to redis-rs where the system's certificates are not the ones to trust.
+    pub(crate) fn certificates(&self) -> Option<TlsCertificates> {
+        let root_cert = self.trust.clone();
+        root_cert.is_some().then_some(TlsCertificates { client_tls: None, root_cert })
     }
 }
 

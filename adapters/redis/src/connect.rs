@@ -6,7 +6,7 @@ use redis::cluster_async::ClusterConnection;
 use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionInfo, Pipeline, ProtocolVersion, PushInfo,
-    RedisFuture, RedisResult, TlsMode, Value,
+    RedisFuture, RedisResult, TlsCertificates, TlsMode, Value,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -28,13 +28,17 @@ impl Connection {
     pub(crate) async fn make(address: &Address, pushes: Option<Pushes>) -> RedisResult<Connection> {
         install_tls();
         match &address.arrangement {
-            Arrangement::Standalone(server) => to_server(server.clone(), pushes).await,
+            Arrangement::Standalone(server) => {
+                to_server(server.clone(), address.certificates(), pushes).await
+            }
             Arrangement::Sentinel { sentinels, master, tls } => {
-                let server = primary(sentinels, master, *tls).await?;
-                to_server(server, pushes).await
+                let certificates = address.certificates();
+                let server = primary(sentinels, master, *tls, certificates).await?;
+                // Its address holds the certificates by now.
+                to_server(server, None, pushes).await
             }
             Arrangement::Cluster(nodes) => {
-                let client = cluster(nodes, pushes)?;
+                let client = cluster(nodes, address.certificates(), pushes)?;
                 Ok(Connection::Cluster(client.get_async_connection().await?))
             }
         }
@@ -109,20 +113,34 @@ fn config() -> AsyncConnectionConfig {
         .set_response_timeout(Some(CALL_DEADLINE))
 }
 
-async fn to_server(server: ConnectionInfo, pushes: Option<Pushes>) -> RedisResult<Connection> {
+async fn to_server(
+    server: ConnectionInfo,
+    certificates: Option<TlsCertificates>,
+    pushes: Option<Pushes>,
+) -> RedisResult<Connection> {
     let (server, config) = match pushes {
         Some(pushes) => (with_pushes(server), config().set_push_sender(pushes)),
         None => (server, config()),
     };
-    let client = Client::open(server)?;
+    let client = match certificates {
+        Some(certificates) => Client::build_with_tls(server, certificates)?,
+        None => Client::open(server)?,
+    };
     let made = client.get_multiplexed_async_connection_with_config(&config).await?;
     Ok(Connection::Server(made))
 }
 
-fn cluster(nodes: &[ConnectionInfo], pushes: Option<Pushes>) -> RedisResult<ClusterClient> {
+fn cluster(
+    nodes: &[ConnectionInfo],
+    certificates: Option<TlsCertificates>,
+    pushes: Option<Pushes>,
+) -> RedisResult<ClusterClient> {
     let mut builder = ClusterClientBuilder::new(nodes.to_vec())
         .connection_timeout(CONNECT_DEADLINE)
         .response_timeout(CALL_DEADLINE);
+    if let Some(certificates) = certificates {
+        builder = builder.certs(certificates);
+    }
     if let Some(pushes) = pushes {
         builder = builder.use_protocol(ProtocolVersion::RESP3).push_sender(pushes);
     }
@@ -134,6 +152,7 @@ async fn primary(
     sentinels: &[ConnectionInfo],
     master: &str,
     tls: bool,
+    certificates: Option<TlsCertificates>,
 ) -> RedisResult<ConnectionInfo> {
     let addresses = sentinels.iter().map(|sentinel| sentinel.addr().clone());
     let mut builder = SentinelClientBuilder::new(addresses, master, SentinelServerType::Master)?;
@@ -141,6 +160,11 @@ async fn primary(
         builder = builder
             .set_client_to_redis_tls_mode(TlsMode::Secure)
             .set_client_to_sentinel_tls_mode(TlsMode::Secure);
+    }
+    if let Some(certificates) = certificates {
+        builder = builder
+            .set_client_to_redis_certificates(certificates.clone())
+            .set_client_to_sentinel_certificates(certificates);
     }
     let settings = sentinels.first().map(|first| first.redis_settings().clone());
     if let Some(user) = settings.as_ref().and_then(|settings| settings.username()) {

@@ -34,6 +34,7 @@ const PREFIX_MAX: usize = 64;
 #[derive(Clone)]
 pub struct RedisOptions {
     url: String,
+    trust: Option<Vec<u8>>,
     prefix: String,
     time: Time,
     tidying: Tidying,
@@ -44,13 +45,20 @@ impl RedisOptions {
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         let prefix = "jari".to_owned();
-        RedisOptions { url: url.into(), prefix, time: Time::Server, tidying: TIDYING }
+        RedisOptions { url: url.into(), trust: None, prefix, time: Time::Server, tidying: TIDYING }
     }
 
     /// What all keys begin with, so that several installations can share a server.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// Certificates in PEM to trust instead of the system's, for `rediss://` and its like.
+    #[must_use]
+    pub fn trust(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.trust = Some(pem.into());
         self
     }
 
@@ -92,12 +100,16 @@ impl RedisStore {
     /// # Errors
     /// [`OpenError`] for an address or a prefix that cannot be one, or outside of a Tokio runtime.
     pub fn open(options: RedisOptions) -> Result<RedisStore, OpenError> {
-        let RedisOptions { url, prefix, time, tidying } = options;
+        let RedisOptions { url, trust, prefix, time, tidying } = options;
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         if prefix.is_empty() || prefix.len() > PREFIX_MAX || !prefix.bytes().all(fits) {
             return Err(OpenError::Prefix(prefix));
         }
-        let address = Address::parse(&url)?;
+        let address = Address { trust, ..Address::parse(&url)? };
+        if address.trust.is_some() && !url.starts_with("rediss") {
+            let problem = "certificates to trust need rediss://".to_owned();
+            return Err(OpenError::Address { url: address.shown, problem });
+        }
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let wakes = Wakes::start(address.clone(), &runtime);
         let link = Link::new(address, Scripts::new(tidying));

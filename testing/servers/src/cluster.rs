@@ -44,9 +44,27 @@ impl Cluster {
         format!("redis+cluster://{}", hosts.join(","))
     }
 
-    #[must_use]
-    pub fn nodes(&self) -> &[Server] {
-        &self.nodes
+    /// Moves the slot of `key` with all its keys to another node, as an operator does who spreads a Cluster anew.
+    ///
+    /// # Panics
+    /// Where a node refuses.
+    pub fn move_slot_of(&self, key: &str) {
+        let number = |answer: &str| answer.trim_start_matches(':').parse::<u16>();
+        let slot = number(&self.nodes[0].ask(&format!("CLUSTER KEYSLOT {key}"))).expect("a slot");
+        let owns = |(first, last): (u16, u16)| (first..=last).contains(&slot);
+        let at = SLOTS.into_iter().position(owns).expect("every slot is somewhere");
+        let (from, to) = (&self.nodes[at], &self.nodes[(at + 1) % self.nodes.len()]);
+        let (from_id, to_id) = (from.ask("CLUSTER MYID"), to.ask("CLUSTER MYID"));
+        expect_ok(to, &format!("CLUSTER SETSLOT {slot} IMPORTING {from_id}"));
+        expect_ok(from, &format!("CLUSTER SETSLOT {slot} MIGRATING {to_id}"));
+        let tag = &key[..=key.find('}').expect("the key has a hash tag")];
+        for kept in from.ask_list(&format!("CLUSTER GETKEYSINSLOT {slot} 1000")) {
+            assert!(kept.starts_with(tag), "{kept} is in the slot by chance");
+            expect_ok(from, &format!("MIGRATE 127.0.0.1 {} {kept} 0 5000", to.port()));
+        }
+        for node in [to, from] {
+            expect_ok(node, &format!("CLUSTER SETSLOT {slot} NODE {to_id}"));
+        }
     }
 }
 

@@ -8,4 +8,4 @@ mod server;
 
 pub use binaries::Kind;
 pub use cluster::Cluster;
-pub use server::Server;
+pub use server::{Server, free_port};
