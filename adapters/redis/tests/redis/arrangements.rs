@@ -88,9 +88,7 @@ async fn a_new_primary_is_found_through_the_sentinels() {
         loop {
             match store.join(&room, read.mark, vec![subject(4), subject(10)]).await {
                 Ok(reply) => return reply.outcome,
-                Err(StoreError::Unavailable(_)) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await
-                }
+                Err(StoreError::Unavailable(_)) => tokio::task::yield_now().await,
                 Err(other) => panic!("{other:?}"),
             }
         }
