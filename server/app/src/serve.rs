@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jari_config::Config;
-use jari_embedded::EmbeddedStore;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, StartError};
-use jari_ports::{Clock, Entropy, LineStore};
+use jari_ports::{Clock, Entropy};
 use jari_records::Records;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -18,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::bootstrap::{self, BootstrapError};
+use crate::lines::Lines;
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
 use crate::{SystemClock, SystemEntropy};
@@ -57,6 +57,10 @@ impl Default for ServeOptions {
 pub enum ServeError {
     #[error(transparent)]
     Store(#[from] jari_embedded::OpenError),
+    #[error("store.url: {0}")]
+    Redis(#[from] jari_redis::OpenError),
+    #[error("{} cannot be used: {source}; check that it exists, its owner and its permissions", path.display())]
+    Path { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Records(#[from] jari_records::OpenError),
     #[error(
@@ -88,7 +92,7 @@ pub struct Running {
     /// The admin key, where this start made one: the first on a data folder, or one that was asked to.
     pub first_key: Option<String>,
     state: AppState,
-    store: Arc<EmbeddedStore>,
+    lines: Lines,
     records: Records,
     drain_limit: Duration,
     public: JoinHandle<()>,
@@ -103,7 +107,7 @@ pub struct Running {
 /// [`ServeError`]; nothing is left running then.
 pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, ServeError> {
     let ServeOptions { clock, entropy, open_files, new_admin_key } = options;
-    let (store, records) = open(config, clock.clone()).await?;
+    let (lines, records) = open(config, clock.clone()).await?;
     let control = Arc::new(records.clone());
     let keys = bootstrap::key_ring(&*control, &*clock, &*entropy).await?;
     let public = listen("http.listen", config.http.listen)?;
@@ -112,7 +116,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let (public_addr, ops_addr) = (bound(&public), bound(&ops));
     let public_url = config.http.public_url_at(public_addr);
     let parts = AppParts {
-        store: store.clone(),
+        store: lines.port(),
         control,
         clock,
         entropy,
@@ -135,7 +139,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         public_url,
         first_key,
         state,
-        store,
+        lines,
         records,
         drain_limit,
         public,
@@ -144,22 +148,18 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     })
 }
 
-/// Opens the data folder: the line first, because its lock keeps a second process out of the records too.
-async fn open(
-    config: &Config,
-    clock: Arc<dyn Clock>,
-) -> Result<(Arc<EmbeddedStore>, Records), ServeError> {
-    let dir = config.store.data_dir.clone();
-    let records_file = dir.join(RECORDS_FILE);
-    let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, clock));
-    let store = Arc::new(opened.await??);
+/// Opens the data folder: the line first, because its lock keeps a second process out of the records too. With the lines
+/// elsewhere there is no lock, since several nodes on one machine may share the records.
+async fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<(Lines, Records), ServeError> {
+    let records_file = config.store.data_dir.join(RECORDS_FILE);
+    let lines = Lines::open(config, clock).await?;
     // A first start that was interrupted has no rooms yet.
     let kept = std::fs::metadata(&records_file).is_ok_and(|file| file.len() > 0);
-    if !kept && !store.rooms().await?.is_empty() {
+    if lines.are_here() && !kept && !lines.port().rooms().await?.is_empty() {
         return Err(ServeError::RecordsMissing { file: records_file });
     }
     let records = Records::open(&records_file.display().to_string()).await?;
-    Ok((store, records))
+    Ok((lines, records))
 }
 
 fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError> {
@@ -201,7 +201,7 @@ impl Running {
     /// Drains and stops: streams are told to come back, requests in flight finish within the configured limit.
     pub async fn stop(self) {
         self.state.drain.begin();
-        let Running { mut public, mut ops, stop, state, store, records, drain_limit, .. } = self;
+        let Running { mut public, mut ops, stop, state, lines, records, drain_limit, .. } = self;
         if tokio::time::timeout(drain_limit + DRAIN_GRACE, &mut public).await.is_err() {
             tracing::warn!("some connections did not end within {drain_limit:?} and were cut");
             public.abort();
@@ -216,10 +216,7 @@ impl Running {
             ops.abort();
         }
         records.close().await;
-        let closed = tokio::task::spawn_blocking(move || store.close());
-        if let Err(error) = closed.await {
-            tracing::error!(%error, "closing the store failed: {error}");
-        }
+        lines.close().await;
         tracing::info!("stopped");
     }
 

@@ -60,6 +60,12 @@ impl Config {
             "http.drain_timeout_ms" => number(http.drain_timeout.0),
             "ops.listen" => text(&ops.listen),
             "store.data_dir" => text(&store.data_dir.display()),
+            "store.url" => text(&store.url.as_ref().map_or_else(String::new, ToString::to_string)),
+            "store.key_prefix" => text(&store.key_prefix),
+            "store.ca_file" => {
+                let file = store.ca_file.as_ref();
+                text(&file.map_or_else(String::new, |file| file.display().to_string()))
+            }
             "log.level" => text(&log.level),
             "log.format" => text(&match log.format {
                 LogFormat::Text => "text",

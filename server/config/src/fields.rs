@@ -62,6 +62,12 @@ pub(crate) const FIELDS: &[Field] = &[
     number("http.drain_timeout_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("ops.listen", "an IP address and port"),
     text("store.data_dir", "a path"),
+    text(
+        "store.url",
+        "a redis:// or rediss:// URL, also with +cluster (several hosts, split by commas) or +sentinel",
+    ),
+    text("store.key_prefix", "1 to 64 letters, digits, '-', '_', '.' or ':'"),
+    text("store.ca_file", "a path, or \"\" for the system's"),
     text("log.level", "off, error, warn, info, debug or trace"),
     text("log.format", "text, json, or auto"),
 ];

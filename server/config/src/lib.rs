@@ -19,5 +19,5 @@ mod validate;
 
 pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
-pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Store};
+pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Store, StoreUrl};
 pub use sources::{Overrides, Sources};
