@@ -159,7 +159,8 @@ impl<'a> Losses<'a> {
                 let (id, mark, node) = (&self.pair.id, self.pair.room.mark(), NodeId::from(*node));
                 let theirs = self.pair.store().attend(id, mark, node).await;
                 let event = same("attend", theirs, self.pair.room.attend(mark, node))?.event;
-                self.pair.compare(event).await?;
+                self.pair.published(event).await?;
+                self.pair.compare().await?;
             }
         }
         let settled = recovering && !self.pair.room.ledger().is_recovering();
@@ -220,7 +221,8 @@ impl<'a> Losses<'a> {
         let after = if began { 0 } else { self.pair.room.mark().event_no };
         let feed = store.subscribe(&id, after).await;
         self.pair.feed = feed.map_err(|error| failed(&error))?;
-        self.pair.compare(event).await
+        self.pair.published(event).await?;
+        self.pair.compare().await
     }
 
     async fn tell(&mut self, replica: u8, part: u8, node: u8) -> Checked {
@@ -234,7 +236,8 @@ impl<'a> Losses<'a> {
         let theirs = self.pair.store().restore(id, mark, node, telling.clone()).await;
         let event = same("restore", theirs, self.pair.room.restore(mark, node, &telling))?.event;
         self.covered.told += u64::from(event.is_some());
-        self.pair.compare(event).await
+        self.pair.published(event).await?;
+        self.pair.compare().await
     }
 
     async fn show(&mut self, picks: &[u8]) -> Checked {
@@ -247,7 +250,8 @@ impl<'a> Losses<'a> {
         let theirs = self.pair.store().reattach(id, mark, shown.clone()).await;
         let event = same("reattach", theirs, self.pair.room.reattach(mark, &shown))?.event;
         self.covered.shown += u64::from(event.is_some());
-        self.pair.compare(event).await
+        self.pair.published(event).await?;
+        self.pair.compare().await
     }
 
     /// The newest first; now and then with another's name on it, which no good signature could have.

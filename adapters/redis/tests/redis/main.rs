@@ -1,0 +1,7 @@
+//! The Redis store on real servers: the suite that every line store must pass, and what only this store has.
+
+mod arrangements;
+mod conformance;
+mod declared_keys;
+mod faults;
+mod several_nodes;
