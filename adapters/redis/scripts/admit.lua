@@ -17,13 +17,17 @@ local function move_clocks()
   if late and idle then
     -- Nobody was here to be heard: the line's clock goes on, nobody's silence does.
     add('line_ms', since)
+  elseif late and is_recovering() then
+    -- Nobody could tell anything meanwhile: the window is as long as ever.
+    began = true
+    put('lull_until', room.lull_until + since)
   elseif late then
     local lull_until = now + room.set_presence_window
     began = lull_until > room.lull_until
     put('lull_until', lull_until)
   else
     add('line_ms', since)
-    add('silence_ms', math.max(now - math.max(room.lull_until, before), 0))
+    if not is_recovering() then add('silence_ms', math.max(now - math.max(room.lull_until, before), 0)) end
   end
   put('now', now)
   local turned = room.silence_ms - room.window_start >= room.set_presence_window
@@ -47,6 +51,7 @@ end
 
 -- Unclaimed passes with a second chance left put their places back as absent; all others that are due end for good.
 local function expire()
+  if is_recovering() then return {}, {} end
   local unclaimed, expired = due(UN), due(CL)
   local once, again = bits(ONCE, unclaimed), {}
   for i, seq in ipairs(unclaimed) do
@@ -55,6 +60,7 @@ local function expire()
   end
   end_passes(passes_of(expired))
   end_passes(passes_of(again))
+  detach(expired)
   assign(ONCE, expired, 0)
   assign(ONCE, again, 1)
   assign(W, again, 1)
@@ -89,7 +95,8 @@ end
 
 local function free_places(inside, fresh)
   -- A rate of nothing means nobody, whatever the bucket holds from before.
-  if room.pacer_rate == 0 or phase_at(room.now).kind ~= 'open' then return 0 end
+  -- So while the room recovers: who is next, and how many are inside, is still being told.
+  if is_recovering() or room.pacer_rate == 0 or phase_at(room.now).kind ~= 'open' then return 0 end
   local free = math.min(room_for_more(inside), math.floor(room.bucket / TOKEN), room.set_per_tick)
   if raw.set_grouped ~= '1' then return free end
   if not fresh then return 0 end
@@ -109,6 +116,7 @@ end
 
 -- Absences whose grace ran out end: the unseen of the slice, as a set for the event. After the calls, which cleared theirs.
 local function sweep(slice)
+  if is_recovering() then return '' end
   put('sweep_cursor', slice and slice.stop or 0)
   if not slice then return '' end
   local from = math.floor((slice.start - room.base) / 8)
@@ -134,6 +142,7 @@ local function sweep(slice)
   redis.call('BITOP', 'AND', T, T, T2)
   redis.call('BITOP', 'XOR', T2, T2, T)
   redis.call('SETRANGE', ONCE, from, redis.call('GET', T2))
+  if redis.call('EXISTS', FREE) == 1 then take_out(FREE, room.base / 8 + from, swept) end
   add('waiting', -count)
   add('t_absence_ended', count)
   return bitmap(room.base + from * 8, swept)
@@ -173,6 +182,8 @@ end
 -- Where the lowest bits of all bitmaps are clear for good, they are cut off. A live pass keeps its place below the new
 -- base only if it is claimed: an unclaimed one may put its place back.
 local function rebase()
+  -- While the room recovers, any number may come back.
+  if is_recovering() then return end
   if room.serving < room.base + REBASE_BITS or math.floor(room.line_ms / TICK) % REBASE_TICKS ~= 0 then return end
   if redis.call('ZCARD', UN) > REBASE_UNCLAIMED_MAX then return end
   local lowest = math.min(room.serving, next_in(W, 1, room.next_seq) or room.serving)
@@ -195,7 +206,7 @@ put('bucket', math.min(room.bucket + room.pacer_rate * (room.line_ms - line_befo
 local fresh = fresh_grant()
 local in_lull = room.now < room.lull_until
 local calls = turn(free_places(inside, fresh), in_lull)
-local slice = slice_to_sweep()
+local to_sweep = slice_to_sweep()
 local mass_absence = not in_lull and room.silence_ms >= room.mass_guard_until and is_mass_absence(calls)
 local call_fields, count = {}, 0
 if mass_absence then
@@ -208,12 +219,15 @@ elseif called(calls) > 0 or calls.serving ~= room.serving then
   add('bucket', -count * TOKEN)
   call_fields = bring_in(calls)
 end
-local swept = sweep(slice)
+local swept = sweep(to_sweep)
 forget_marks()
 clear_index()
+local over = is_over()
+local settled = over and settle() or {}
 rebase()
+if redis.call('EXISTS', FREE) == 1 and redis.call('BITPOS', FREE, 1) < 0 then redis.call('UNLINK', FREE) end
 redis.call('UNLINK', T, T2)
-put('was_idle', room.waiting == 0 and live() == 0 and '1' or '')
+put('was_idle', room.waiting == 0 and live() == 0 and not is_recovering() and '1' or '')
 local fields = { 'now', text(room.now), 'line_ms', text(room.line_ms), 'silence_ms', text(room.silence_ms),
   'lull_until', text(room.lull_until), 'window_turned', turned and '1' or '', 'bucket', text(room.bucket),
   'pacer_rate', text(room.pacer_rate), 'pacer_due', text(room.pacer_due), 'expired', ranges(expired),
@@ -221,5 +235,6 @@ local fields = { 'now', text(room.now), 'line_ms', text(room.line_ms), 'silence_
   'sweep_cursor', text(room.sweep_cursor), 'grant_no', text(room.grant_no), 'live_quota', text(room.live_quota) }
 for _, field in ipairs(call_fields) do fields[#fields + 1] = field end
 local ended = #expired + #again
-record('ticked', fields)
-return answer({ 'done', count, ended, lull_began and 1 or 0, mass_absence and 1 or 0 })
+for _, field in ipairs(settled) do fields[#fields + 1] = field end
+record(over and 'settled' or 'ticked', fields)
+return answer({ 'done', count, ended, (lull_began or over) and 1 or 0, mass_absence and 1 or 0 })

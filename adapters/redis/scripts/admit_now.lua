@@ -7,7 +7,8 @@ local function by_count(count)
   if raw.set_grouped == '1' then free = math.min(free, math.max(room.live_quota - inside, 0)) end
   -- A pause stops the tick, not the operator's hand.
   local phase = phase_at(room.now).kind
-  if phase ~= 'open' and phase ~= 'paused' then free = 0 end
+  -- Nor is anybody let in while a room is told who is next.
+  if (phase ~= 'open' and phase ~= 'paused') or is_recovering() then free = 0 end
   local in_lull = room.now < room.lull_until
   local calls = turn(free, in_lull)
   redis.call('UNLINK', T, T2)
@@ -31,6 +32,8 @@ local function by_name(keys)
     local place = known[i]
     if blocked[i] == 1 or new[key] then
       -- Nothing to give, or given above.
+    elseif not place and is_recovering() then
+      -- No new number before the old ones are known.
     elseif not place then
       people[#people + 1] = key
       granted[#granted + 1] = first + #people - 1

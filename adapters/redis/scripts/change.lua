@@ -89,6 +89,7 @@ elseif kind == 'allow' and not listed(BLOCK) then
   end
 end
 make_so[kind]()
+if is_recovering() then put('rec_operated', '1') end
 record('changed', { 'change', kind, 'a', a, 'b', b, 'ended', ranges(ended), 'granted', ranges(granted),
   'deadline', text(deadline) })
 return answer('changed')

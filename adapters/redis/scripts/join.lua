@@ -35,6 +35,8 @@ for i, key in ipairs(keys) do
     say('admitted', told(place.pass))
   elseif place and place.granted then
     say('admitted', place.seq, place.once + 1, room.set_claim_window, 0)
+  elseif not place and is_recovering() then
+    say('recovering')
   elseif allowed[i] == 1 then
     place = place or new_place(key)
     place.granted = true

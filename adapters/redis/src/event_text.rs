@@ -1,10 +1,11 @@
 //! A room's events as its stream holds them, one field a name; every one reads back as exactly `jari_line::Event`.
 
-use jari_line::{Calls, Change, ClosedNext, EndReason, Event, PacerState, RoomEvent, SeqSet, Tick};
+use jari_line::{Calls, Change, ClosedNext, EndReason, Event, PacerState, RoomEvent, SeqSet, Settled, Tick};
 use jari_units::{Millis, SubjectKey, Timestamp};
 
 use crate::answer::Answer;
 use crate::error::Failure;
+use crate::recovery_text::{self, Named};
 use crate::{seq_text, settings_text};
 
 /// An entry's fields by name.
@@ -33,14 +34,6 @@ pub(crate) fn read(mut entry: Answer) -> Result<RoomEvent, Failure> {
 impl Fields {
     fn get(&self, name: &str) -> Option<&[u8]> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        std::str::from_utf8(self.get(name)?).ok()
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        self.text(name)?.parse().ok()
     }
 
     fn millis(&self, name: &str) -> Option<Millis> {
@@ -97,6 +90,17 @@ impl Fields {
                 until: self.time("until")?,
                 guard_until: self.millis("guard_until")?,
             },
+            "recovering" => Event::Recovering(Box::new(recovery_text::recovering(self)?)),
+            "restored" => Event::Restored(Box::new(recovery_text::restored(self)?)),
+            "reattached" => Event::Reattached(Box::new(recovery_text::reattached(self)?)),
+            "settled" => Event::Settled(Box::new(Settled {
+                tick: self.tick()?,
+                ended: self.seqs("ended")?,
+                used: self.seqs("used")?,
+                used_until: self.millis("used_until")?,
+                floor: self.millis("floor")?,
+            })),
+            "attended" => Event::Attended { node: self.number("node")?, at: self.time("at")? },
             _ => return None,
         })
     }
@@ -163,12 +167,19 @@ impl Fields {
             _ => return None,
         })
     }
+}
 
-    fn maybe(&self, name: &str) -> Option<Option<u64>> {
-        match self.text(name)? {
-            "" => Some(None),
-            text => text.parse().ok().map(Some),
-        }
+impl Named for Fields {
+    fn text(&self, name: &str) -> Option<&str> {
+        std::str::from_utf8(self.get(name)?).ok()
+    }
+
+    fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.get(name)
+    }
+
+    fn set(&self, name: &str) -> Option<SeqSet> {
+        self.seqs(name)
     }
 }
 

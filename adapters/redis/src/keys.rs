@@ -3,9 +3,9 @@
 use jari_units::{GroupId, RoomId};
 
 /// What each key's name ends in, in the order in which the scripts' first part names KEYS.
-const ENDINGS: [&str; 16] = [
+const ENDINGS: [&str; 22] = [
     "s", "subj", "w", "p0", "p1", "o", "pass", "un", "cl", "marks", "block", "allow", "ev", "g",
-    "t", "t2",
+    "t", "t2", "known", "shown", "held", "receipts", "free", "nodes",
 ];
 
 /// A room's keys, all declared in every call.
@@ -35,6 +35,12 @@ impl RoomKeys {
 /// A limit group's only key. No room's id holds a colon, so the two never meet.
 pub(crate) fn group(prefix: &str, group: &GroupId) -> String {
     format!("{prefix}:{{group:{group}}}")
+}
+
+/// When each room wants its next tick, and of which event that is news. In a slot of its own: no room's id begins with a
+/// colon.
+pub(crate) fn due(prefix: &str) -> [String; 2] {
+    ["at", "as_of"].map(|ending| format!("{prefix}:{{:due}}:{ending}"))
 }
 
 /// Every room that was ever made.

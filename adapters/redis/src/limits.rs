@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jari_line::StoreClock;
-use jari_units::limits;
+use jari_units::{Millis, limits};
 
 /// The layout of a room's keys. It rises where an older script would misread what a newer one wrote.
 pub(crate) const FORMAT: u64 = 1;
@@ -44,6 +44,13 @@ pub(crate) const SWAP_ATTEMPTS: usize = 16;
 /// Calls under way at once where one operation needs many (a group's rooms, the list of rooms).
 pub(crate) const PARALLEL: usize = 64;
 
+/// A room that wants ticks and has had none for this long is told to the index again: two missed ones are no sign yet.
+const UNTICKED: Millis = Millis(3_000);
+
+/// Rooms whose entry in the index of due rooms is looked at with each question: a thousand rooms in a minute, a
+/// millisecond each time.
+pub(crate) const DUE_CHECKED: usize = 16;
+
 /// Bytes and events of one of the two segments that a room's stream keeps: some seconds of a rush, half an hour of ticks.
 const EV_SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
 const EV_SEGMENT_EVENTS: u64 = 2_048;
@@ -77,6 +84,15 @@ const _: () = assert!(EV_SEGMENT_BYTES > 8 * limits::SEEN_MAX_BYTES as u64);
 pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
     vec![
         ("FORMAT", FORMAT),
+        ("UNTICKED", UNTICKED.0),
+        ("SEQ_MAX", limits::SEQ_MAX),
+        ("SEQ_JUMP", limits::SEQ_JUMP),
+        ("RECOVERY_WINDOW", limits::RECOVERY_WINDOW.0),
+        ("RECOVERY_MIN", limits::RECOVERY_MIN.0),
+        ("NODE_FRESH", limits::NODE_FRESH.0),
+        ("ATTEND_EVERY", limits::ATTEND_EVERY.0),
+        ("NODES_MAX", limits::NODES_MAX as u64),
+        ("LINEAGE_MAX", limits::LINEAGE_MAX as u64),
         ("TOKEN", 1_000_000),
         ("TICK", limits::TICK.0),
         ("TICK_LATE", limits::TICK_LATE.0),

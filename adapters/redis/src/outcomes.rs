@@ -2,7 +2,8 @@
 
 use jari_line::{
     AdmitNowOutcome, AdmitOutcome, ChangeOutcome, ClosedNext, EndOutcome, ExtendOutcome,
-    JoinOutcome, LeaveOutcome, PassGrant, PassOutcome, RevokeOutcome,
+    JoinOutcome, LeaveOutcome, PassGrant, PassOutcome, ReattachOutcome, RecoverOutcome, RestoreOutcome,
+    RevokeOutcome,
 };
 use jari_units::{Incarnation, Millis, PassId, Timestamp};
 use redis::Value;
@@ -37,6 +38,7 @@ pub(crate) fn join(
             "blocked" => JoinOutcome::Blocked,
             "admitted" => JoinOutcome::Admitted(grant(&mut answer, incarnation)?),
             "allowed" => JoinOutcome::Allowed(grant(&mut answer, incarnation)?),
+            "recovering" => JoinOutcome::Recovering,
             "sold_out" => JoinOutcome::SoldOut,
             "not_open" => JoinOutcome::NotOpen { opens_at: Timestamp(answer.number()?) },
             "closed" => JoinOutcome::Closed(ClosedNext {
@@ -138,6 +140,44 @@ pub(crate) fn change(mut answer: Answer) -> Result<ChangeOutcome, Failure> {
         "unchanged" => Ok(ChangeOutcome::Unchanged),
         other => Err(odd(other)),
     }
+}
+
+pub(crate) fn recover(mut answer: Answer) -> Result<RecoverOutcome, Failure> {
+    match answer.text()?.as_str() {
+        "nothing_lost" => Ok(RecoverOutcome::NothingLost),
+        "under_way" => Ok(RecoverOutcome::UnderWay),
+        "began" => Ok(RecoverOutcome::Began),
+        other => Err(odd(other)),
+    }
+}
+
+pub(crate) fn restore(mut answer: Answer) -> Result<RestoreOutcome, Failure> {
+    match answer.text()?.as_str() {
+        "late" => Ok(RestoreOutcome::Late),
+        "foreign" => Ok(RestoreOutcome::Foreign),
+        "merged" => Ok(RestoreOutcome::Merged),
+        other => Err(odd(other)),
+    }
+}
+
+pub(crate) fn reattach(
+    mut answer: Answer,
+    incarnation: Incarnation,
+) -> Result<Vec<ReattachOutcome>, Failure> {
+    let mut outcomes = Vec::with_capacity(answer.left());
+    while !answer.is_empty() {
+        let mut one = answer.list()?;
+        outcomes.push(match one.text()?.as_str() {
+            "blocked" => ReattachOutcome::Blocked,
+            "admitted" => ReattachOutcome::Admitted(grant(&mut one, incarnation)?),
+            "waiting" => ReattachOutcome::Waiting { seq: one.number()? },
+            "absent" => ReattachOutcome::Absent { seq: one.number()? },
+            "restored" => ReattachOutcome::Restored { seq: one.number()? },
+            "ended" => ReattachOutcome::Ended,
+            other => return Err(odd(other)),
+        });
+    }
+    Ok(outcomes)
 }
 
 /// The tick's numbers, after the word that says it was one.

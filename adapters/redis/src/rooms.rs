@@ -80,13 +80,17 @@ impl Rooms {
         let mut answer = Answer::of(self.link.run(&call).await?)?;
         let kind = answer.text()?;
         Ok(match kind.as_str() {
-            "ok" => Said::Done(Reply {
-                mark: mark_of(&mut answer)?,
-                outcome: match answer.value()? {
-                    Value::Array(values) => Answer::of(Value::Array(values))?,
-                    one => Answer::of(Value::Array(vec![one]))?,
-                },
-            }),
+            "ok" => {
+                let reply = Reply {
+                    mark: mark_of(&mut answer)?,
+                    outcome: match answer.value()? {
+                        Value::Array(values) => Answer::of(Value::Array(values))?,
+                        one => Answer::of(Value::Array(vec![one]))?,
+                    },
+                };
+                self.tell_index(room, reply.mark, &mut answer).await?;
+                Said::Done(reply)
+            }
             "unknown" => Said::Unknown,
             "feed_lost" => Said::FeedLost,
             "lost" => {
@@ -96,6 +100,21 @@ impl Rooms {
             "newer" => return Err(self.newer(room, answer.number()?)),
             other => return Err(Failure::odd_answer(other).into()),
         })
+    }
+
+    /// Passes on what a script says of the room's next tick. What was done is done: an index that cannot be told now hears
+    /// of it from whoever looks after the room next.
+    async fn tell_index(&self, room: &RoomId, mark: Mark, rest: &mut Answer) -> Result<(), Failure> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let news = rest.text()?;
+        if !news.is_empty()
+            && let Err(error) = self.note_due(room, mark, &news).await
+        {
+            tracing::warn!(%room, %error, "the index of due rooms was not told of room {room}: {error}");
+        }
+        Ok(())
     }
 
     /// Runs a script on a room that must exist.

@@ -15,7 +15,11 @@ macro_rules! part {
 
 const ROOM: &str = part!("room");
 /// What every operation on an existing room begins with.
-const BASE: &[&str] = &[ROOM, part!("guard"), part!("bits"), part!("passes")];
+const BASE: &[&str] =
+    &[ROOM, part!("guard"), part!("bits"), part!("passes"), part!("descent"), part!("due")];
+
+/// The same for a room that may not be there.
+const RECOVER: &[&str] = &[ROOM, part!("bits"), part!("passes")];
 
 /// May write at `maxmemory`: what it frees, or what nobody may lose by a full store, is worth its few bytes.
 const ALLOW_OOM: &str = "allow-oom";
@@ -44,24 +48,31 @@ macro_rules! source {
 }
 
 const SOURCES: &[Source] = &[
-    source!("create", "", &[ROOM], ["clock", "settings"]),
+    source!("create", "", &[ROOM], ["clock", "settings", "fresh", "due"]),
     source!("delete", ALLOW_OOM, &[ROOM], []),
     source!("join", "", BASE, ["subjects", "phase"]),
-    source!("leave", ALLOW_OOM, BASE, ["subjects"]),
+    source!("leave", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("seen", ALLOW_OOM, BASE, []),
-    source!("admit", ALLOW_OOM, BASE, ["phase", "clock", "call"]),
+    source!("admit", ALLOW_OOM, BASE, ["phase", "clock", "call", "sets", "settle"]),
     source!("admit_now", ALLOW_OOM, BASE, ["subjects", "phase", "call"]),
     source!("claim", ALLOW_OOM, BASE, ["ids"]),
     source!("touch", ALLOW_OOM, BASE, ["ids"]),
     source!("extend_for_payment", ALLOW_OOM, BASE, []),
-    source!("end_pass", ALLOW_OOM, BASE, ["ids"]),
-    source!("revoke", ALLOW_OOM, BASE, ["subjects"]),
-    source!("change", ALLOW_OOM, BASE, ["subjects", "phase", "settings"]),
+    source!("end_pass", ALLOW_OOM, BASE, ["ids", "ends"]),
+    source!("revoke", ALLOW_OOM, BASE, ["subjects", "ends"]),
+    source!("change", ALLOW_OOM, BASE, ["subjects", "ends", "phase", "settings"]),
     source!("read", READS, &[ROOM, part!("guard")], []),
     source!("events", READS, &[ROOM, part!("guard")], []),
     source!("report", ALLOW_OOM, BASE, ["phase", "report"]),
     source!("set_group", ALLOW_OOM, &[ROOM], []),
     source!("group", ALLOW_OOM, &[], []),
+    source!("recover", "", RECOVER, ["clock", "settings", "fresh", "descent", "sets"]),
+    source!("restore", "", BASE, ["settings", "sets"]),
+    source!("reattach", "", BASE, ["subjects", "sets"]),
+    source!("attend", ALLOW_OOM, BASE, []),
+    source!("wants", READS, BASE, []),
+    source!("due", READS, &[], []),
+    source!("note_due", ALLOW_OOM, &[], []),
 ];
 
 /// A script as a server takes it. Its hash is its version: nodes of two releases each call their own text, and share

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use jari_line::{Clocks, ClosedNext, Control, Dump, Notice, PacerState, Pass, SeqSet, Totals};
+use jari_line::{
+    Clocks, ClosedNext, Control, Descent, Dump, Lineage, Notice, PacerState, Recovery, SeqSet, Totals,
+};
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use redis::Value;
 
 use crate::answer::Answer;
 use crate::error::Failure;
-use crate::{seq_text, settings_text};
+use crate::{recovery_text, seq_text, settings_text};
 
 /// What is read: all but the subjects, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +40,7 @@ pub(crate) fn read(mut answers: Answer, extent: Extent) -> Result<Dump, Failure>
     };
     (dump.w, dump.cur, dump.prev, dump.once) = (bitmap()?, bitmap()?, bitmap()?, bitmap()?);
     for (seq, record) in pairs(answers.value()?)? {
-        let pass = pass(&record).zip(decimal(&seq));
+        let pass = std::str::from_utf8(&record).ok().and_then(recovery_text::pass).zip(decimal(&seq));
         let (pass, seq) = pass.ok_or_else(|| Failure::odd_answer("a pass that is none"))?;
         if pass.grant == 2 {
             // Its bit may lie below the base; while a pass lives the grant says the same.
@@ -51,6 +53,7 @@ pub(crate) fn read(mut answers: Answer, extent: Extent) -> Result<Dump, Failure>
         let mark = decimal(&at).map(Millis).zip(decimal(&seq));
         dump.marks.push(mark.ok_or_else(|| Failure::odd_answer("a mark that is none"))?);
     }
+    read_descent(&mut answers, &mut dump)?;
     if scalars.number("waiting")? != dump.w.len() {
         return Err(Failure::odd_answer("a count of the waiting that is not theirs"));
     }
@@ -58,6 +61,21 @@ pub(crate) fn read(mut answers: Answer, extent: Extent) -> Result<Dump, Failure>
         read_subjects(&mut answers, &mut dump)?;
     }
     Ok(dump)
+}
+
+/// The sets and lists of the room's descent; its sets count from place 0.
+fn read_descent(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
+    let odd = || Failure::odd_answer("a descent that is none");
+    let set = |bytes: Vec<u8>| seq_text::from_bits(0, &bytes).ok_or_else(odd);
+    let descent = &mut dump.descent;
+    descent.unattached = set(answers.bytes()?)?;
+    descent.nodes = recovery_text::times(pairs(answers.value()?)?).ok_or_else(odd)?;
+    let (known, shown) = (set(answers.bytes()?)?, set(answers.bytes()?)?);
+    let receipts = recovery_text::times(pairs(answers.value()?)?).ok_or_else(odd)?;
+    if let Some(recovery) = &mut descent.recovery {
+        *recovery = Recovery { known, shown, receipts, ..std::mem::take(recovery) };
+    }
+    Ok(())
 }
 
 fn read_subjects(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
@@ -98,24 +116,6 @@ fn decimal(bytes: &[u8]) -> Option<u64> {
 
 fn subject(bytes: &[u8]) -> Option<SubjectKey> {
     bytes.try_into().ok().map(SubjectKey)
-}
-
-/// "grant granted_at claimed_at paying_since deadline", '-' for never.
-fn pass(record: &[u8]) -> Option<Pass> {
-    let mut words = std::str::from_utf8(record).ok()?.split(' ');
-    let mut word = || words.next();
-    let span = |word: Option<&str>| word?.parse().ok().map(Millis);
-    let maybe = |word: Option<&str>| match word? {
-        "-" => Some(None),
-        text => text.parse().ok().map(|ms| Some(Millis(ms))),
-    };
-    Some(Pass {
-        grant: word()?.parse().ok()?,
-        granted_at: span(word())?,
-        claimed_at: maybe(word())?,
-        paying_since: maybe(word())?,
-        deadline: span(word())?,
-    })
 }
 
 /// The room's hash of scalars.
@@ -185,6 +185,11 @@ impl Scalars {
             grant_no: self.number("grant_no")?,
             live_quota: self.number("live_quota")?,
             totals: self.totals()?,
+            descent: Descent {
+                lineage: self.lineage()?,
+                recovery: self.recovery()?,
+                ..Descent::default()
+            },
             subjects: Vec::new(),
             blocked: Vec::new(),
             allowed: Vec::new(),
@@ -239,5 +244,37 @@ impl Scalars {
             stay_ms: self.number("t_stay_ms")?,
             mass_absences: self.number("t_mass_absences")?,
         })
+    }
+
+    fn lineage(&self) -> Result<Lineage, Failure> {
+        let begins = recovery_text::begins(self.text("begins")?);
+        let begins = begins.ok_or_else(|| Failure::odd_answer("a lineage that is none"))?;
+        let origin = match self.text("origin")? {
+            "" => None,
+            _ => Some(self.number("origin")?),
+        };
+        Ok(Lineage { origin, begins })
+    }
+
+    /// A recovery under way, without its sets.
+    fn recovery(&self) -> Result<Option<Recovery>, Failure> {
+        if !self.flag("recovering")? {
+            return Ok(None);
+        }
+        let awaited = recovery_text::nodes(self.text("rec_awaited")?);
+        let oldest = match self.text("rec_oldest")? {
+            "" => None,
+            _ => Some(self.number("rec_oldest")?),
+        };
+        Ok(Some(Recovery {
+            began: Timestamp(self.number("rec_began")?),
+            told: (self.number("rec_told_in")?, self.number("rec_told_no")?),
+            told_at: Timestamp(self.number("rec_told_at")?),
+            top: self.number("rec_top")?,
+            oldest,
+            operated: self.flag("rec_operated")?,
+            awaited: awaited.ok_or_else(|| Failure::odd_answer("nodes that are none"))?,
+            ..Recovery::default()
+        }))
     }
 }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupGrant, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, PassOutcome,
-    RevokeOutcome, SeenBits, Settings,
+    ExtendOutcome, GroupGrant, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, PassOutcome,
+    ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits, Settings,
+    Telling,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
 use jari_units::limits::ADMIT_MAX;
-use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 
 use crate::OpenError;
 use crate::address::Address;
 use crate::answer::Answer;
+use crate::due::{self, Round};
 use crate::error::Failure;
 use crate::event_text::change_words;
 use crate::feed::{Feed, decimal};
@@ -25,7 +27,7 @@ use crate::rooms::{Rooms, Said, Time};
 use crate::scripts::Scripts;
 use crate::state::Extent;
 use crate::wakes::Wakes;
-use crate::{keys, outcomes, settings_text};
+use crate::{keys, outcomes, recovery_text, settings_text};
 
 /// Characters of a key prefix at most.
 const PREFIX_MAX: usize = 64;
@@ -90,6 +92,7 @@ pub struct RedisStore {
     rooms: Arc<Rooms>,
     groups: Groups,
     wakes: Wakes,
+    round: Round,
 }
 
 type Answered<'a, T> = BoxFuture<'a, Result<Reply<T>, StoreError>>;
@@ -114,7 +117,7 @@ impl RedisStore {
         let wakes = Wakes::start(address.clone(), &runtime);
         let link = Link::new(address, Scripts::new(tidying));
         let rooms = Arc::new(Rooms { link, prefix, time });
-        Ok(RedisStore { groups: Groups::new(Arc::clone(&rooms)), rooms, wakes })
+        Ok(RedisStore { groups: Groups::new(Arc::clone(&rooms)), rooms, wakes, round: Round::default() })
     }
 
     /// Runs the script of one operation and reads its outcome.
@@ -173,11 +176,29 @@ impl RedisStore {
         Ok(Reply { outcome: outcomes::admit(&mut outcome)?, mark })
     }
 
-    async fn create(&self, room: &RoomId, settings: Settings) -> Result<Reply<bool>, StoreError> {
-        // Listed first: a room that was only listed is left out of the list, one that was only made would be missing.
+    /// Lists a room that is about to be made: one that was only listed is left out of the list, one that was only made
+    /// would be missing.
+    async fn list(&self, room: &RoomId) -> Result<(), StoreError> {
         let mut listing = redis::cmd("SADD");
         listing.arg(keys::rooms(&self.rooms.prefix)).arg(room.as_str());
         self.rooms.link.command(&listing).await?;
+        Ok(())
+    }
+
+    async fn recover(
+        &self,
+        room: &RoomId,
+        settings: &Settings,
+        loss: &Loss,
+    ) -> Result<Reply<RecoverOutcome>, StoreError> {
+        self.list(room).await?;
+        let own = recovery_text::loss(loss, settings);
+        let outcome = |answer, _| outcomes::recover(answer);
+        self.on("recover", room, Mark::NONE, own, outcome).await
+    }
+
+    async fn create(&self, room: &RoomId, settings: Settings) -> Result<Reply<bool>, StoreError> {
+        self.list(room).await?;
         let own = vec![settings_text::write(&settings).into_bytes()];
         self.on("create", room, Mark::NONE, own, |mut answer, _| Ok(answer.number()? == 1)).await
     }
@@ -186,6 +207,9 @@ impl RedisStore {
         let Said::Done(mut reply) = self.rooms.say("delete", room, Vec::new()).await? else {
             return Ok(false);
         };
+        if let Err(error) = self.rooms.note_due(room, reply.mark, due::GONE).await {
+            tracing::warn!(%room, %error, "the index of due rooms was not told that room {room} is gone: {error}");
+        }
         if let Ok(group) = reply.outcome.text()?.parse::<GroupId>() {
             self.groups.release(&group, room).await?;
         }
@@ -394,6 +418,55 @@ impl LineStore for RedisStore {
     ) -> BoxFuture<'_, Result<Box<dyn EventFeed>, StoreError>> {
         let room = room.clone();
         Box::pin(async move { self.subscribe(&room, after).await })
+    }
+
+    fn recover(
+        &self,
+        room: &RoomId,
+        settings: Settings,
+        loss: Loss,
+    ) -> Answered<'_, RecoverOutcome> {
+        let room = room.clone();
+        Box::pin(async move { self.recover(&room, &settings, &loss).await })
+    }
+
+    fn restore(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        node: NodeId,
+        telling: Telling,
+    ) -> Answered<'_, RestoreOutcome> {
+        let room = room.clone();
+        let outcome = |answer, _| outcomes::restore(answer);
+        Box::pin(async move {
+            let own = recovery_text::telling(node, &telling);
+            let own = own.ok_or_else(|| Failure::odd_answer("a replica that cannot be told of"))?;
+            self.on("restore", &room, mark, own, outcome).await
+        })
+    }
+
+    fn reattach(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        receipts: Vec<Receipt>,
+    ) -> Answered<'_, Vec<ReattachOutcome>> {
+        let room = room.clone();
+        let own = recovery_text::receipts;
+        Box::pin(async move {
+            self.on_each("reattach", &room, mark, &receipts, own, outcomes::reattach).await
+        })
+    }
+
+    fn attend(&self, room: &RoomId, mark: Mark, node: NodeId) -> Answered<'_, ()> {
+        let room = room.clone();
+        let own = vec![decimal(node)];
+        Box::pin(async move { self.on("attend", &room, mark, own, |_, _| Ok(())).await })
+    }
+
+    fn due(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {
+        Box::pin(self.rooms.due(&self.round))
     }
 
     fn dump(&self, room: &RoomId) -> Answered<'_, Dump> {

@@ -111,7 +111,7 @@ pub fn check_histories(
 /// A store that loses things, the core beside it, and what nodes and people have kept.
 struct Losses<'a> {
     pair: Pair<'a, dyn Losing + 'a>,
-    kept: Option<Room>,
+    kept: Option<(Room, StoreClock)>,
     replicas: Vec<(Ledger, Mark)>,
     receipts: Vec<Receipt>,
     covered: Covered,
@@ -134,7 +134,7 @@ impl<'a> Losses<'a> {
             LossStep::Live(step) => self.pair.play(step).await?,
             LossStep::Keep => {
                 self.pair.harness.keep().await;
-                self.kept = Some(self.pair.room.clone());
+                self.kept = Some((self.pair.room.clone(), self.pair.clock));
             }
             LossStep::FallBack => self.fall_back().await?,
             LossStep::Wipe(known) => self.wipe(*known).await?,
@@ -174,12 +174,16 @@ impl<'a> Losses<'a> {
         Past { mark: ledger.mark(), origin: Some(ledger.origin()) }
     }
 
-    /// The store starts again on older data; its clock goes on from what that recorded.
+    /// The store starts again on older data, and so does its clock.
     async fn fall_back(&mut self) -> Checked {
-        let Some(kept) = self.kept.clone() else { return Ok(()) };
+        let Some((kept, clock)) = self.kept.clone() else { return Ok(()) };
         let past = self.past();
         self.pair.harness.fall_back().await;
-        self.pair.clock = StoreClock::resume(kept.ledger().clocks().now);
+        self.pair.clock = if self.pair.harness.clock_survives_restart() {
+            clock
+        } else {
+            StoreClock::resume(kept.ledger().clocks().now)
+        };
         self.recover(Loss::Seen(past), Some(kept)).await
     }
 

@@ -7,7 +7,7 @@ local function passes_by_id(from)
   local passes = passes_of(seqs)
   for n = 1, #seqs do
     local i = from + (n - 1) * 3
-    local exact = passes[n] and tonumber(ARGV[i]) == room.incarnation and passes[n].grant == tonumber(ARGV[i + 2])
+    local exact = passes[n] and is_ours(tonumber(ARGV[i]), passes[n].seq) and passes[n].grant == tonumber(ARGV[i + 2])
     passes[n] = exact and passes[n]
   end
   return passes
@@ -39,6 +39,7 @@ local function use_passes(changes)
   if #used > 0 then
     write_passes(used)
     add('t_claimed', claimed)
+    if is_recovering() then assign_to(SHOWN, seqs, 1) end
     record('touched', { 'seqs', ranges(seqs), 'deadline', text(deadline) })
   end
   local out = {}

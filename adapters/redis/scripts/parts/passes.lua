@@ -109,15 +109,10 @@ end
 
 -- A pass as told to its owner: place, grant, how long it is still good for, claimed.
 local function told(pass)
-  return pass.seq, pass.grant, math.max(pass.deadline - room.silence_ms, 0), pass.claimed_at and 1 or 0
-end
-
--- Ends places and passes outside the tick.
-local function end_places(seqs, passes)
-  local waits = bits(W, seqs)
-  local waited = 0
-  for _, bit in ipairs(waits) do waited = waited + bit end
-  for _, key in ipairs({ W, CUR, PREV, ONCE }) do assign(key, seqs, 0) end
-  add('waiting', -waited)
-  end_passes(passes)
+  local remaining = math.max(pass.deadline - room.silence_ms, 0)
+  -- In use while the room recovers: it runs on from the window's end.
+  if is_recovering() and redis.call('GETBIT', SHOWN, text(pass.seq)) == 1 then
+    remaining = math.max(remaining, room.set_pass_ttl)
+  end
+  return pass.seq, pass.grant, remaining, pass.claimed_at and 1 or 0
 end

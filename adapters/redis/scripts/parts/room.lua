@@ -1,7 +1,8 @@
 -- The room's scalars, numbers as text, and how an operation records its event and answers. Decides nothing.
 --
 -- Every key is in KEYS; ARGV begins with the test clock's time (empty in production) and the caller's mark.
-local S, SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, EV, GROUP, T, T2 = unpack(KEYS)
+local S, SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, EV, GROUP, T, T2, KNOWN, SHOWN, HELD, RECEIPTS,
+  FREE, NODES = unpack(KEYS)
 
 -- tostring() keeps 14 digits only; places and incarnations have up to 16.
 local function text(number)
@@ -65,6 +66,13 @@ local function record(kind, fields)
   redis.call('SPUBLISH', EV, text(no))
 end
 
+-- What the index of due rooms must be told with the answer: the room's next tick, 'never', or '' for nothing new.
+local due_news = function() return '' end
+
 local function answer(outcome)
-  return { 'ok', room.incarnation, room.event_no, room.next_seq, outcome }
+  return { 'ok', room.incarnation, room.event_no, room.next_seq, outcome, due_news() }
+end
+
+local function is_recovering()
+  return raw.recovering == '1'
 end

@@ -16,10 +16,12 @@ const REBASE_BITS: u64 = 8;
 const STEPS: usize = 400;
 
 /// A store under a prefix of its own on a server that others share.
-struct Redis {
+pub(crate) struct Redis {
     options: RedisOptions,
     clock: Arc<SetClock>,
     store: Arc<RedisStore>,
+    pub(crate) url: String,
+    pub(crate) prefix: String,
 }
 
 fn open(options: &RedisOptions) -> Arc<RedisStore> {
@@ -27,13 +29,17 @@ fn open(options: &RedisOptions) -> Arc<RedisStore> {
 }
 
 pub(crate) fn fresh(url: &str) -> Box<dyn Harness> {
+    Box::new(started(url))
+}
+
+pub(crate) fn started(url: &str) -> Redis {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let clock = SetClock::at(START);
     let options =
-        RedisOptions::new(url).prefix(prefix).clock(clock.clone()).tidy_early(REBASE_BITS);
+        RedisOptions::new(url).prefix(&prefix).clock(clock.clone()).tidy_early(REBASE_BITS);
     let store = open(&options);
-    Box::new(Redis { options, clock, store })
+    Redis { options, clock, store, url: url.to_owned(), prefix }
 }
 
 impl Harness for Redis {

@@ -4,4 +4,5 @@ mod arrangements;
 mod conformance;
 mod declared_keys;
 mod faults;
+mod losing;
 mod several_nodes;
