@@ -1,18 +1,31 @@
 //! The Redis store that loses what it had: its keys fall back to a copy, or are gone, as after a failover or a restart
 //! without a disk.
 
+use std::sync::Arc;
+
 use jari_conformance::{Harness, Losing, SetClock, recovery, recovery_history};
 use jari_ports::{BoxFuture, LineStore};
 use jari_servers::{Cluster, Kind, Server};
-use redis::aio::ConnectionLike;
-
-use std::sync::Arc;
+use redis::{Cmd, FromRedisValue};
 
 use crate::conformance::{Redis, runtime, started};
 
 const STEPS: usize = 300;
 
-type Connection = Box<dyn ConnectionLike + Send>;
+enum Connection {
+    Server(redis::aio::MultiplexedConnection),
+    Cluster(redis::cluster_async::ClusterConnection),
+}
+
+impl Connection {
+    async fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> T {
+        let answer = match self {
+            Connection::Server(server) => command.query_async(server).await,
+            Connection::Cluster(cluster) => command.query_async(cluster).await,
+        };
+        answer.expect("the server answers")
+    }
+}
 
 struct Lossy {
     redis: Redis,
@@ -25,11 +38,11 @@ async fn connect(url: &str) -> Connection {
             let hosts = hosts.trim_start_matches("://").split(',');
             let client = redis::cluster::ClusterClient::new(hosts.map(|host| format!("redis://{host}")));
             let client = client.expect("addresses");
-            Box::new(client.get_async_connection().await.expect("it connects"))
+            Connection::Cluster(client.get_async_connection().await.expect("it connects"))
         }
         None => {
             let client = redis::Client::open(url).expect("an address");
-            Box::new(client.get_multiplexed_async_connection().await.expect("it connects"))
+            Connection::Server(client.get_multiplexed_async_connection().await.expect("it connects"))
         }
     }
 }
@@ -38,12 +51,12 @@ impl Lossy {
     async fn keys(&self, connection: &mut Connection) -> Vec<Vec<u8>> {
         let mut all = redis::cmd("KEYS");
         all.arg(format!("{}:*", self.redis.prefix));
-        all.query_async(connection).await.expect("its keys")
+        connection.ask(&all).await
     }
 
     async fn empty(&self, connection: &mut Connection) {
         for key in self.keys(connection).await {
-            redis::cmd("DEL").arg(key).exec_async(connection).await.expect("deleted");
+            connection.ask::<u64>(redis::cmd("DEL").arg(key)).await;
         }
     }
 }
@@ -72,8 +85,7 @@ impl Losing for Lossy {
             let mut connection = connect(&self.redis.url).await;
             self.kept.clear();
             for key in self.keys(&mut connection).await {
-                let dump: Vec<u8> =
-                    redis::cmd("DUMP").arg(&key).query_async(&mut connection).await.expect("a copy");
+                let dump: Vec<u8> = connection.ask(redis::cmd("DUMP").arg(&key)).await;
                 self.kept.push((key, dump));
             }
         })
@@ -86,7 +98,7 @@ impl Losing for Lossy {
             for (key, dump) in &self.kept {
                 let mut restore = redis::cmd("RESTORE");
                 restore.arg(key).arg(0).arg(dump);
-                restore.exec_async(&mut connection).await.expect("put back");
+                connection.ask::<()>(&restore).await;
             }
             self.redis.restart().await;
         })
