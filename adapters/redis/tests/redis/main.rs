@@ -5,3 +5,4 @@ mod conformance;
 mod declared_keys;
 mod faults;
 mod several_nodes;
+mod tidying;
