@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
+use jari_embedded::BackupError;
 use jari_records::Records;
 
 use crate::cli::Failure;
 use crate::serve::RECORDS_FILE;
 
-/// Copies the data folder `from` to the new folder `to`; `say` is told each step.
+/// Copies the data folder `from` to the new folder `to`, or its records alone; `say` is told each step.
 ///
 /// The line is copied before the records: a room made in between is then in the records and made anew in the line, empty
 /// as it was; the other way round, the line would hold a room that nobody has defined.
 pub(crate) async fn copy(
     from: &Path,
     to: &Path,
+    records_only: bool,
     say: impl Fn(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if to.exists() {
@@ -23,9 +25,13 @@ pub(crate) async fn copy(
         );
         return Err(Failure::failed(text));
     }
-    say(&format!("copying the line's journal and checkpoints from {}", from.display()))?;
-    jari_embedded::backup(from, to).map_err(|error| Failure::failed(error.to_string()))?;
-    say("the journal and checkpoints are copied and were read back")?;
+    if records_only {
+        say("the lines are not copied: they are on Redis, which has its own ways")?;
+        let made = std::fs::create_dir_all(to);
+        made.map_err(|error| Failure::failed(format!("{} cannot be made: {error}", to.display())))?;
+    } else {
+        lines(from, to, &say)?;
+    }
     let copied = records(&from.join(RECORDS_FILE), &to.join(RECORDS_FILE)).await;
     if let Err(failure) = copied {
         // Half a copy looks like a whole one: better none. That it stays is told by the next try.
@@ -34,6 +40,24 @@ pub(crate) async fn copy(
     }
     say("the records are copied and were read back")?;
     say(&format!("{} is a complete data folder", to.display()))
+}
+
+fn lines(
+    from: &Path,
+    to: &Path,
+    say: &impl Fn(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    say(&format!("copying the line's journal and checkpoints from {}", from.display()))?;
+    jari_embedded::backup(from, to).map_err(|error| {
+        let hint = match error {
+            BackupError::NoStore { .. } if from.join(RECORDS_FILE).is_file() => {
+                "; where the lines are on Redis, say --records-only"
+            }
+            _ => "",
+        };
+        Failure::failed(format!("{error}{hint}"))
+    })?;
+    say("the journal and checkpoints are copied and were read back")
 }
 
 async fn records(from: &Path, to: &Path) -> Result<(), Failure> {
