@@ -324,8 +324,7 @@ impl LineStore for RedisStore {
             // More at once would block the store for too long.
             AdmitNow::Count(count) => vec![b"count".to_vec(), decimal(count.min(ADMIT_MAX))],
             AdmitNow::Subjects(people) => {
-                let few = &people[..people.len().min(CALL_MAX)];
-                [b"subjects".to_vec()].into_iter().chain(subjects(few)).collect()
+                [b"subjects".to_vec()].into_iter().chain(subjects(&people)).collect()
             }
         };
         Box::pin(async move { self.on("admit_now", &room, mark, own, outcomes::admit_now).await })

@@ -66,10 +66,11 @@ local function end_passes(passes)
   local stay_ms, dwells, dwell_ms = 0, 0, 0
   for i, pass in ipairs(passes) do
     fields[i], members[i] = text(pass.seq), member(pass.seq)
-    stay_ms = stay_ms + room.silence_ms - pass.granted_at
+    -- A pass that a replica told of may have been granted by a clock ahead of this one.
+    stay_ms = stay_ms + math.max(room.silence_ms - pass.granted_at, 0)
     if pass.claimed_at then
       dwells = dwells + 1
-      dwell_ms = dwell_ms + room.silence_ms - pass.claimed_at
+      dwell_ms = dwell_ms + math.max(room.silence_ms - pass.claimed_at, 0)
     end
   end
   redis.call('HDEL', PASS, unpack(fields))

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
-use jari_conformance::{Harness, clauses, oracle};
+use jari_conformance::{Harness, clauses, oracle, recovery, recovery_history};
 use jari_line::GroupSettings;
 use jari_servers::{Kind, Server};
 
 use crate::conformance::{fresh, runtime};
+use crate::losing::lossy;
 
 /// What MONITOR says of one command: whether a script ran it, and its words.
 struct Monitored {
@@ -58,6 +59,14 @@ fn play(url: &str) {
         runtime.block_on(history)
     });
     runtime.block_on(clauses::check_all(&|| fresh(url)));
+    recovery_history::check_histories(
+        "declared keys",
+        (6, 200),
+        None,
+        &|| lossy(url),
+        &|history| runtime.block_on(history),
+    );
+    runtime.block_on(recovery::check_all(&|| lossy(url)));
     runtime.block_on(async {
         let harness: Box<dyn Harness> = fresh(url);
         let room = "gone".parse().expect("an id");

@@ -170,7 +170,7 @@ async fn a_newer_releases_room_is_refused_and_left_alone() {
 #[tokio::test]
 async fn a_user_with_the_named_rights_is_enough() {
     let server = Server::start(Kind::Redis);
-    let rights = "on >s3cret resetchannels ~faults:* &faults:* +@all -@admin -@dangerous";
+    let rights = "on >s3cret resetchannels ~faults:* &faults:* +@all -@admin -@dangerous +role";
     assert_eq!(server.ask(&format!("ACL SETUSER jari {rights}")), "+OK");
     let url = |password: &str| format!("redis://jari:{password}@127.0.0.1:{}", server.port());
     let store = open(&url("s3cret"));

@@ -6,3 +6,4 @@ mod declared_keys;
 mod faults;
 mod losing;
 mod several_nodes;
+mod tidying;
