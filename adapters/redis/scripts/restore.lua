@@ -135,7 +135,6 @@ end
 local came = seqs_of(news.passes)
 local now_inside = altered(string.rep('\0', count), first, came, 1)
 local new = without(either(news.waiting, now_inside), live_here)
-if count > 0 and (#came > 0 or not is_empty(news.waiting)) then cover(last) end
 local gone, wait = {}, {}
 do
   local has_ended, waits = bits_within(news.ended, first, inside), bits_within(news.waiting, first, inside)
@@ -144,10 +143,9 @@ do
     if waits[i] == 1 then wait[#wait + 1] = seq end
   end
 end
-local ended_there = news.ended
 if count > 0 then
-  local width = math.min(count, math.max(room.len - from, 0))
-  forget(string.sub(ended_there, 1, width), from, gone)
+  -- What ended lived here: within the bitmaps.
+  forget(string.sub(news.ended, 1, math.max(room.len - from, 0)), from, gone)
   drop_passes(wait)
   local shown = either(slice(SHOWN, from, count), slice(HELD, from, count))
   if not is_empty(either(news.waiting, either(news.once, now_inside))) then

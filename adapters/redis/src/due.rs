@@ -60,7 +60,8 @@ impl Rooms {
                     self.note_due(&room, reply.mark, &news).await?;
                 }
                 Said::Unknown | Said::FeedLost => {
-                    self.note_due(&room, Mark { incarnation: u64::MAX >> 11, ..Mark::NONE }, GONE).await?;
+                    self.note_due(&room, Mark { incarnation: u64::MAX >> 11, ..Mark::NONE }, GONE)
+                        .await?;
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! A room's events as its stream holds them, one field a name; every one reads back as exactly `jari_line::Event`.
 
-use jari_line::{Calls, Change, ClosedNext, EndReason, Event, PacerState, RoomEvent, SeqSet, Settled, Tick};
+use jari_line::{
+    Calls, Change, ClosedNext, EndReason, Event, PacerState, RoomEvent, SeqSet, Settled, Tick,
+};
 use jari_units::{Millis, SubjectKey, Timestamp};
 
 use crate::answer::Answer;

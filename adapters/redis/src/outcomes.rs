@@ -2,8 +2,8 @@
 
 use jari_line::{
     AdmitNowOutcome, AdmitOutcome, ChangeOutcome, ClosedNext, EndOutcome, ExtendOutcome,
-    JoinOutcome, LeaveOutcome, PassGrant, PassOutcome, ReattachOutcome, RecoverOutcome, RestoreOutcome,
-    RevokeOutcome,
+    JoinOutcome, LeaveOutcome, PassGrant, PassOutcome, ReattachOutcome, RecoverOutcome,
+    RestoreOutcome, RevokeOutcome,
 };
 use jari_units::{Incarnation, Millis, PassId, Timestamp};
 use redis::Value;

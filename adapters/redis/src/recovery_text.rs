@@ -138,7 +138,8 @@ fn part_bytes(part: &Part) -> [Vec<u8>; 5] {
         }
         bytes
     };
-    let passes: Vec<String> = part.passes.iter().map(|(seq, pass)| pass_words(*seq, pass)).collect();
+    let passes: Vec<String> =
+        part.passes.iter().map(|(seq, pass)| pass_words(*seq, pass)).collect();
     let sets = [bits(&part.known), bits(&part.waiting), bits(&part.once)];
     let [known, waiting, once] = sets;
     [decimal(first), known, waiting, once, passes.join(",").into_bytes()]

@@ -104,7 +104,12 @@ impl Rooms {
 
     /// Passes on what a script says of the room's next tick. What was done is done: an index that cannot be told now hears
     /// of it from whoever looks after the room next.
-    async fn tell_index(&self, room: &RoomId, mark: Mark, rest: &mut Answer) -> Result<(), Failure> {
+    async fn tell_index(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        rest: &mut Answer,
+    ) -> Result<(), Failure> {
         if rest.is_empty() {
             return Ok(());
         }

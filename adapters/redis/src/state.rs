@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use jari_line::{
-    Clocks, ClosedNext, Control, Descent, Dump, Lineage, Notice, PacerState, Recovery, SeqSet, Totals,
+    Clocks, ClosedNext, Control, Descent, Dump, Lineage, Notice, PacerState, Recovery, SeqSet,
+    Totals,
 };
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use redis::Value;
@@ -40,7 +41,8 @@ pub(crate) fn read(mut answers: Answer, extent: Extent) -> Result<Dump, Failure>
     };
     (dump.w, dump.cur, dump.prev, dump.once) = (bitmap()?, bitmap()?, bitmap()?, bitmap()?);
     for (seq, record) in pairs(answers.value()?)? {
-        let pass = std::str::from_utf8(&record).ok().and_then(recovery_text::pass).zip(decimal(&seq));
+        let pass =
+            std::str::from_utf8(&record).ok().and_then(recovery_text::pass).zip(decimal(&seq));
         let (pass, seq) = pass.ok_or_else(|| Failure::odd_answer("a pass that is none"))?;
         if pass.grant == 2 {
             // Its bit may lie below the base; while a pass lives the grant says the same.

@@ -117,7 +117,12 @@ impl RedisStore {
         let wakes = Wakes::start(address.clone(), &runtime);
         let link = Link::new(address, Scripts::new(tidying));
         let rooms = Arc::new(Rooms { link, prefix, time });
-        Ok(RedisStore { groups: Groups::new(Arc::clone(&rooms)), rooms, wakes, round: Round::default() })
+        Ok(RedisStore {
+            groups: Groups::new(Arc::clone(&rooms)),
+            rooms,
+            wakes,
+            round: Round::default(),
+        })
     }
 
     /// Runs the script of one operation and reads its outcome.

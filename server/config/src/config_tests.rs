@@ -151,6 +151,7 @@ fn texts_are_held_to_what_they_are() {
             vec!["", "postgres://jari@db/jari?sslmode=verify-full", "postgresql:///jari?host=/run"],
             vec!["db", "mysql://db/jari", "postgres://db", "postgres://db:port/jari"],
         ),
+        (
             "store.url",
             vec![
                 "",

@@ -36,13 +36,16 @@ async fn connect(url: &str) -> Connection {
     match url.split_once("+cluster") {
         Some((_, hosts)) => {
             let hosts = hosts.trim_start_matches("://").split(',');
-            let client = redis::cluster::ClusterClient::new(hosts.map(|host| format!("redis://{host}")));
+            let client =
+                redis::cluster::ClusterClient::new(hosts.map(|host| format!("redis://{host}")));
             let client = client.expect("addresses");
             Connection::Cluster(client.get_async_connection().await.expect("it connects"))
         }
         None => {
             let client = redis::Client::open(url).expect("an address");
-            Connection::Server(client.get_multiplexed_async_connection().await.expect("it connects"))
+            Connection::Server(
+                client.get_multiplexed_async_connection().await.expect("it connects"),
+            )
         }
     }
 }
