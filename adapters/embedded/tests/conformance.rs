@@ -66,3 +66,9 @@ fn histories_equal_the_core() {
         });
     assert!(covered.admitted > 500 && covered.restarts > 100, "{covered:?}");
 }
+
+#[test]
+fn a_large_room_equals_the_core() {
+    let runtime = runtime();
+    oracle::check_large_room("embedded", &fresh, &|room| runtime.block_on(room));
+}

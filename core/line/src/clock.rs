@@ -2,16 +2,13 @@
 //! late tick.
 
 use jari_units::{Timestamp, limits};
-
-/// While the store's time is ahead of the machine's, it runs slower by one part in so many: five minutes are made up for
-/// in fifty. Slower is the safe side: rates are kept and nobody's silence is counted too long.
-const SLEW: u64 = 10;
+use serde::{Deserialize, Serialize};
 
 /// Turns readings of a wall clock into a time that only grows.
 ///
 /// A backward step moves an offset, so that time goes on at once. The offset then shrinks, so that the times of the day
 /// (`opens_at`) are soon right again: slowly while time goes on, at once where the wall clock jumps forward.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct StoreClock {
     offset: u64,
     last: Timestamp,
@@ -21,6 +18,10 @@ pub struct StoreClock {
 }
 
 impl StoreClock {
+    /// While the store's time is ahead of the machine's, it runs slower by one part in so many: five minutes are made
+    /// up for in fifty. Slower is the safe side: rates are kept and nobody's silence is counted too long.
+    pub const SLEW: u64 = 10;
+
     /// A clock that goes on from `last`, the latest time the store has recorded.
     #[must_use]
     pub fn resume(last: Timestamp) -> Self {
@@ -46,9 +47,9 @@ impl StoreClock {
             self.offset = self.offset.saturating_sub(since);
         } else {
             self.credit += since;
-            let made_up = self.offset.min(self.credit / SLEW);
+            let made_up = self.offset.min(self.credit / Self::SLEW);
             self.offset -= made_up;
-            self.credit -= made_up * SLEW;
+            self.credit -= made_up * Self::SLEW;
         }
         if self.offset == 0 {
             self.credit = 0;

@@ -2,8 +2,8 @@
 
 use jari_units::{Mark, Millis, Seq, SubjectKey};
 
-use crate::ledger::{Clocks, Control};
-use crate::{Descent, PacerState, Pass, Room, SeqSet, Settings, Totals};
+use crate::ledger::{Clocks, Control, Ledger};
+use crate::{Descent, PacerState, Pass, Passes, Room, SeqSet, Settings, Totals};
 
 /// Every field that later behaviour depends on; ended places and stale presence, which nobody can observe, left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +64,40 @@ impl Room {
             subjects,
             blocked: self.subjects.blocked.iter().copied().collect(),
             allowed: self.subjects.allowed.iter().copied().collect(),
+        }
+    }
+}
+
+impl Ledger {
+    /// The ledger that a dump shows: how a store that keeps rooms elsewhere hands one to replicas.
+    #[must_use]
+    pub fn from_dump(dump: Dump) -> Ledger {
+        let mut passes = Passes::default();
+        for (seq, pass) in dump.passes {
+            passes.put(seq, pass);
+        }
+        Ledger {
+            incarnation: dump.mark.incarnation,
+            event_no: dump.mark.event_no,
+            next_seq: dump.next_seq,
+            settings: dump.settings,
+            control: dump.control,
+            clocks: dump.clocks,
+            serving: dump.serving,
+            served: dump.served,
+            bucket: dump.bucket,
+            pacer: dump.pacer,
+            w: dump.w,
+            cur: dump.cur,
+            prev: dump.prev,
+            passes,
+            once: dump.once,
+            marks: dump.marks.into(),
+            sweep_cursor: dump.sweep_cursor,
+            grant_no: dump.grant_no,
+            live_quota: dump.live_quota,
+            totals: dump.totals,
+            descent: dump.descent,
         }
     }
 }

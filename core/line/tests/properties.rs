@@ -73,6 +73,12 @@ impl Life {
                 self.note_joins(&done.outcome)?;
                 done.event
             }
+            Step::JoinCrowd(count) => {
+                let crowd = self.known.crowd(*count);
+                let done = self.room.join(mark, &crowd).expect("own mark");
+                self.note_joins(&done.outcome)?;
+                done.event
+            }
             Step::Leave(who) => self.room.leave(mark, &people(who)).expect("own mark").event,
             Step::Seen(offset, by) => {
                 self.room.seen(mark, &self.known.seen(*offset, *by)).expect("own mark").event

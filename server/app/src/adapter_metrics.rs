@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use jari_embedded::{EmbeddedStore, StoreStats};
+use jari_embedded::StoreStats;
 use jari_http::metrics::{Metric, MetricSource};
 use jari_records::{PoolStats, Records};
 use jari_telemetry::{Collector, SpanCounts};
 
+use crate::lines::Lines;
+
 /// The adapters of one server.
 #[derive(Debug)]
 pub(crate) struct AdapterMetrics {
-    pub(crate) store: Arc<EmbeddedStore>,
+    pub(crate) lines: Lines,
     pub(crate) records: Records,
     pub(crate) collector: Option<Arc<Collector>>,
 }
 
 impl MetricSource for AdapterMetrics {
     fn read(&self) -> Vec<Metric> {
-        let mut metrics = of_store(&self.store.stats());
+        let mut metrics = self.lines.stats().map(|stats| of_store(&stats)).unwrap_or_default();
         metrics.extend(of_pool(&self.records.pool_stats()));
         metrics.extend(self.collector.as_ref().map(|collector| of_spans(&collector.counts())));
         metrics

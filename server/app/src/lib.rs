@@ -6,6 +6,7 @@ mod bootstrap;
 pub mod cli;
 pub mod demo;
 mod file_size;
+mod lines;
 mod logging;
 mod machine;
 mod open_files;

@@ -9,6 +9,8 @@ use jari_ports::{Control, ControlError, LineStore, StoreError};
 use jari_records::Records;
 use thiserror::Error;
 
+use crate::lines::Lines;
+
 /// The control data's file in the data folder.
 pub(crate) const RECORDS_FILE: &str = "records.db";
 
@@ -49,10 +51,12 @@ pub enum RecordsError {
 }
 
 /// Opens the records that belong to the configuration and its data folder.
-pub(crate) async fn open(config: &Config, line: &dyn LineStore) -> Result<Records, RecordsError> {
+/// Where the line is elsewhere, rooms in it say nothing about this folder.
+pub(crate) async fn open(config: &Config, lines: &Lines) -> Result<Records, RecordsError> {
     let folder = &config.store.data_dir;
+    let line = &*lines.port();
     match &config.records.url {
-        None => in_folder(folder, line).await,
+        None => in_folder(folder, lines.are_here().then_some(line)).await,
         Some(url) => {
             let wait = Duration::from_millis(config.records.start_wait.0);
             on_server(folder, url.with_password(), wait, line).await
@@ -60,13 +64,15 @@ pub(crate) async fn open(config: &Config, line: &dyn LineStore) -> Result<Record
     }
 }
 
-async fn in_folder(folder: &Path, line: &dyn LineStore) -> Result<Records, RecordsError> {
+async fn in_folder(folder: &Path, line: Option<&dyn LineStore>) -> Result<Records, RecordsError> {
     let file = folder.join(RECORDS_FILE);
     if let Some(place) = elsewhere(folder)? {
         return Err(RecordsError::Elsewhere { folder: folder.to_owned(), place });
     }
     // A first start that was interrupted has no rooms yet.
-    if !holds_something(&file) && !line.rooms().await?.is_empty() {
+    if let Some(line) = line.filter(|_| !holds_something(&file))
+        && !line.rooms().await?.is_empty()
+    {
         return Err(RecordsError::Missing(file));
     }
     Ok(Records::open(&file.display().to_string(), Duration::ZERO).await?)

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jari_config::Config;
-use jari_embedded::EmbeddedStore;
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, StartError, TraceOptions};
 use jari_ports::{Clock, Entropy};
@@ -19,6 +18,7 @@ use url::Url;
 
 use crate::adapter_metrics::AdapterMetrics;
 use crate::bootstrap::{self, BootstrapError};
+use crate::lines::Lines;
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
 use crate::records::{self, RecordsError};
@@ -57,6 +57,10 @@ impl Default for ServeOptions {
 pub enum ServeError {
     #[error(transparent)]
     Store(#[from] jari_embedded::OpenError),
+    #[error("store.url: {0}")]
+    Redis(#[from] jari_redis::OpenError),
+    #[error("{} cannot be used: {source}; check that it exists, its owner and its permissions", path.display())]
+    Path { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Records(#[from] RecordsError),
     #[error(transparent)]
@@ -83,7 +87,7 @@ pub struct Running {
     /// The admin key, where this start made one: the first on a data folder, or one that was asked to.
     pub first_key: Option<String>,
     state: AppState,
-    store: Arc<EmbeddedStore>,
+    lines: Lines,
     records: Records,
     collector: Option<Arc<Collector>>,
     drain_limit: Duration,
@@ -99,7 +103,7 @@ pub struct Running {
 /// [`ServeError`]; nothing is left running then.
 pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, ServeError> {
     let ServeOptions { clock, entropy, open_files, new_admin_key } = options;
-    let (store, records) = open(config, clock.clone()).await?;
+    let (lines, records) = open(config, clock.clone()).await?;
     let control = Arc::new(records.clone());
     let keys = bootstrap::signing_keys(&*control, &*clock, &*entropy).await?;
     let collector = traces::collector(&config.telemetry, &*entropy)?;
@@ -109,12 +113,12 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let (public_addr, ops_addr) = (bound(&public), bound(&ops));
     let public_url = config.http.public_url_at(public_addr);
     let metrics = AdapterMetrics {
-        store: store.clone(),
+        lines: lines.clone(),
         records: records.clone(),
         collector: collector.clone(),
     };
     let parts = AppParts {
-        store: store.clone(),
+        store: lines.port(),
         control,
         clock,
         entropy,
@@ -144,7 +148,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         public_url,
         first_key,
         state,
-        store,
+        lines,
         records,
         collector,
         drain_limit,
@@ -154,16 +158,12 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     })
 }
 
-/// Opens the data folder: the line first, because its lock keeps a second process out of the records too.
-async fn open(
-    config: &Config,
-    clock: Arc<dyn Clock>,
-) -> Result<(Arc<EmbeddedStore>, Records), ServeError> {
-    let dir = config.store.data_dir.clone();
-    let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, clock));
-    let store = Arc::new(opened.await??);
-    let records = records::open(config, &*store).await?;
-    Ok((store, records))
+/// Opens the lines first: in the data folder, their lock keeps a second process out of the records too. With the lines
+/// elsewhere there is no lock, since several nodes on one machine may share the records.
+async fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<(Lines, Records), ServeError> {
+    let lines = Lines::open(config, clock).await?;
+    let records = records::open(config, &lines).await?;
+    Ok((lines, records))
 }
 
 fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError> {
@@ -205,7 +205,7 @@ impl Running {
     /// Drains and stops: streams are told to come back, requests in flight finish within the configured limit.
     pub async fn stop(self) {
         self.state.drain.begin();
-        let Running { mut public, mut ops, stop, state, store, records, .. } = self;
+        let Running { mut public, mut ops, stop, state, lines, records, .. } = self;
         let (drain_limit, collector) = (self.drain_limit, self.collector);
         if tokio::time::timeout(drain_limit + DRAIN_GRACE, &mut public).await.is_err() {
             tracing::warn!("some connections did not end within {drain_limit:?} and were cut");
@@ -221,10 +221,7 @@ impl Running {
             ops.abort();
         }
         records.close().await;
-        let closed = tokio::task::spawn_blocking(move || store.close());
-        if let Err(error) = closed.await {
-            tracing::error!(%error, "closing the store failed: {error}");
-        }
+        lines.close().await;
         // After everything that has spans of its own.
         if let Some(collector) = collector {
             collector.shutdown(DRAIN_GRACE).await;

@@ -99,7 +99,11 @@ fn ops(reader: &mut Reader<'_>) -> Option<Ops> {
 }
 
 fn store(reader: &mut Reader<'_>) -> Option<Store> {
-    Some(Store { data_dir: reader.path("store.data_dir")? })
+    let data_dir = reader.path("store.data_dir");
+    let url = reader.store_url("store.url");
+    let key_prefix = reader.key_prefix("store.key_prefix");
+    let ca_file = reader.maybe_path("store.ca_file");
+    Some(Store { data_dir: data_dir?, url: url?, key_prefix: key_prefix?, ca_file: ca_file? })
 }
 
 fn records(reader: &mut Reader<'_>) -> Option<Records> {

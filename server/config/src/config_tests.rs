@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jari_units::Millis;
 
 use crate::fields::{FIELDS, Kind};
-use crate::{Config, ConfigErrors, LogFormat, Overrides, Problem, RecordsUrl, Sources};
+use crate::{Config, ConfigErrors, LogFormat, Overrides, Problem, RecordsUrl, Sources, StoreUrl};
 
 /// A file with `toml` in it, the variables, and the overrides.
 fn load(
@@ -152,6 +152,18 @@ fn texts_are_held_to_what_they_are() {
             vec!["db", "mysql://db/jari", "postgres://db", "postgres://db:port/jari"],
         ),
         (
+            "store.url",
+            vec![
+                "",
+                "redis://localhost",
+                "rediss+cluster://u:p@a:1,b:2",
+                "redis+sentinel://a/shop",
+            ],
+            vec!["localhost:6379", "http://localhost", "redis://", "redis+ring://a"],
+        ),
+        ("store.key_prefix", vec!["jari", "a:b"], vec!["", "a{b}", "a b"]),
+        ("store.ca_file", vec!["", "/etc/ssl/ours.pem"], vec![]),
+        (
             "log.level",
             vec!["off", "info", "warn,jari_http=debug, jari=trace"],
             vec!["", "loud", "info,=debug", "jari_http=loud", "info,"],
@@ -228,6 +240,7 @@ fn unknown_keys_are_errors_that_name_the_nearest() {
             ("htttp.listen", did_you_mean_listen),
             ("port", remove),
             ("redis.nodes", remove),
+            ("redis.url", "did you mean store.url?"),
             ("store.data", "did you mean store.data_dir?"),
             ("http.listn", did_you_mean_listen),
             ("http.listens", did_you_mean_listen),
@@ -325,4 +338,18 @@ fn what_is_explained_can_be_used_as_a_file() {
     let mut again = load(&text, &[], Overrides::default()).unwrap();
     again.origins = config.origins.clone();
     assert_eq!(again, config);
+}
+
+#[test]
+fn a_stores_password_is_shown_nowhere() {
+    let url = "rediss+cluster://jari:hunter2@a:1,b:2";
+    let config = load(&file_with("store.url", &format!("\"{url}\"")), &[], Overrides::default());
+    let config = config.unwrap();
+    assert_eq!(config.store.url.as_ref().map(StoreUrl::with_secrets), Some(url));
+    for text in [config.explain(), format!("{config:?}")] {
+        assert!(text.contains("rediss+cluster://redacted@a:1,b:2"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    let refused = problems(&file_with("store.url", "\"redis+ring://jari:hunter2@a:1,b:2\""));
+    assert!(!format!("{refused:?}").contains("hunter2"), "{refused:?}");
 }

@@ -63,6 +63,12 @@ impl Config {
             "store.data_dir" => text(&store.data_dir.display()),
             "records.url" => records.url.as_ref().map_or_else(|| text(&""), |url| text(url)),
             "records.start_wait_ms" => number(records.start_wait.0),
+            "store.url" => text(&store.url.as_ref().map_or_else(String::new, ToString::to_string)),
+            "store.key_prefix" => text(&store.key_prefix),
+            "store.ca_file" => {
+                let file = store.ca_file.as_ref();
+                text(&file.map_or_else(String::new, |file| file.display().to_string()))
+            }
             "log.level" => text(&log.level),
             "log.format" => text(&match log.format {
                 LogFormat::Text => "text",

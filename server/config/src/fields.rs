@@ -70,6 +70,12 @@ pub(crate) const FIELDS: &[Field] = &[
     text("store.data_dir", "a path"),
     text("records.url", "a postgres URL that names a database"),
     number("records.start_wait_ms", "ms", (0, 600_000), "0 to 600000 ms"),
+    text(
+        "store.url",
+        "a redis:// or rediss:// URL, also with +cluster (several hosts, split by commas) or +sentinel",
+    ),
+    text("store.key_prefix", "1 to 64 letters, digits, '-', '_', '.' or ':'"),
+    text("store.ca_file", "a path, or \"\" for the system's"),
     text("log.level", "off, error, warn, info, debug or trace"),
     text("log.format", "text, json, or auto"),
     text("telemetry.otlp_endpoint", "an http or https URL without user name, query and fragment"),

@@ -21,5 +21,7 @@ mod validate;
 pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
 pub use records_url::RecordsUrl;
-pub use settings::{ForwardedHeader, Http, Log, LogFormat, Ops, Ratio, Records, Store, Telemetry};
+pub use settings::{
+    ForwardedHeader, Http, Log, LogFormat, Ops, Ratio, Records, Store, StoreUrl, Telemetry,
+};
 pub use sources::{Overrides, Sources};

@@ -12,11 +12,13 @@ use crate::fields::{self, Kind};
 use crate::layers::Layers;
 use crate::problems::Problem;
 use crate::records_url::{RecordsUrl, redacted};
-use crate::settings::{ForwardedHeader, LogFormat, Ratio};
+use crate::settings::{ForwardedHeader, LogFormat, Ratio, StoreUrl};
 
 /// Characters of a name that every span carries.
 const NAME_MAX: usize = 100;
 
+const STORE_SCHEMES: [&str; 6] =
+    ["redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Reads keys out of the layers; what cannot be read is `None` and a problem.
@@ -120,6 +122,33 @@ impl Reader<'_> {
         self.text(key, |text| match text {
             "" => Err("is empty".to_owned()),
             _ => Ok(text.into()),
+        })
+    }
+
+    /// `None` is a problem, `Some(None)` an empty text.
+    pub(crate) fn maybe_path(&mut self, key: &'static str) -> Option<Option<PathBuf>> {
+        self.text(key, |text| Ok(Some(text).filter(|text| !text.is_empty()).map(PathBuf::from)))
+    }
+
+    /// `None` is a problem, `Some(None)` an empty text. The store itself reads the rest of it.
+    pub(crate) fn store_url(&mut self, key: &'static str) -> Option<Option<StoreUrl>> {
+        self.text(key, |text| match text.split_once("://") {
+            _ if text.is_empty() => Ok(None),
+            Some((scheme, rest)) if STORE_SCHEMES.contains(&scheme) && !rest.is_empty() => {
+                Ok(Some(StoreUrl(text.to_owned())))
+            }
+            _ => Err("is no URL of a store".to_owned()),
+        })
+    }
+
+    pub(crate) fn key_prefix(&mut self, key: &'static str) -> Option<String> {
+        self.text(key, |text| {
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+            if (1..=64).contains(&text.len()) && text.bytes().all(fits) {
+                Ok(text.to_owned())
+            } else {
+                Err("is no prefix of keys".to_owned())
+            }
         })
     }
 

@@ -89,6 +89,40 @@ pub struct Ops {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     pub data_dir: PathBuf,
+    /// `None`: the lines are in the data folder.
+    pub url: Option<StoreUrl>,
+    pub key_prefix: String,
+    /// `None`: the system's certificates are trusted.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// Where a store of several nodes is. May hold a password, which it shows nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(pub(crate) String);
+
+impl StoreUrl {
+    /// The whole URL, for whoever connects.
+    #[must_use]
+    pub fn with_secrets(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for StoreUrl {
+    /// Without user and password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some((before, hosts)) = self.0.rsplit_once('@') else {
+            return f.write_str(&self.0);
+        };
+        let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
+        write!(f, "{scheme}://redacted@{hosts}")
+    }
+}
+
+impl std::fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
 }
 
 /// `[records]`: who runs what.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jari_line::{Change, GroupSettings, JoinOutcome, Ledger, Replica, Settings};
+use jari_line::{Change, GroupSettings, JoinOutcome, Ledger, Replica, SeenBits, Settings};
 use jari_ports::{BoxFuture, LineStore, StoreError};
 use jari_units::limits::JOIN_BATCH_MAX;
 use jari_units::{GroupId, Mark, Millis, RoomId, SubjectKey};
@@ -31,6 +31,7 @@ pub const CLAUSES: &[(&str, Clause)] = &[
     ("a limit group's rooms keep to its capacity in sum (Q4)", |h| Box::pin(group_capacity(h))),
     ("a limit group survives a restart", |h| Box::pin(group_restart(h))),
     ("15 minutes of downtime make nobody absent", |h| Box::pin(downtime(h))),
+    ("more than half of a large step unseen is an alarm, half is none", |h| Box::pin(alarms(h))),
     ("a clock stepped by five minutes admits nobody twice (A4)", |h| Box::pin(clock_steps(h))),
 ];
 
@@ -285,6 +286,28 @@ async fn downtime(harness: &mut dyn Harness) {
     let ledger = ledger(&harness.store(), &room).await;
     assert_eq!((ledger.absent(), ledger.totals().no_shows), (0, 0));
     assert!(ledger.totals().admitted > 80, "the line moves in the lull");
+}
+
+async fn alarms(harness: &mut dyn Harness) {
+    for (seen, alarm) in [(49u64, true), (50, false)] {
+        let room = id(&format!("alarm-{seen}"));
+        let window = Millis::from_secs(10);
+        let still = Settings { presence_window: window, rate_milli: 0, ..Settings::default() };
+        let store = made(harness, &room, still.clone()).await;
+        store.join(&room, Mark::NONE, subjects(1..=100)).await.expect("joined");
+        for _ in 0..6 {
+            harness.clock().advance(Millis(4_000));
+            store.admit(&room, Mark::NONE).await.expect("ticked");
+        }
+        let bits = SeenBits::pack(&(1..=seen).collect()).remove(0);
+        store.seen(&room, Mark::NONE, bits).await.expect("seen");
+        let moves = Change::Settings(Box::new(Settings { rate_milli: 200_000, ..still }));
+        store.change(&room, Mark::NONE, moves).await.expect("changed");
+        harness.clock().advance(Millis(1_000));
+        let tick = store.admit(&room, Mark::NONE).await.expect("ticked").outcome;
+        let called = if alarm { 0 } else { seen };
+        assert_eq!((tick.mass_absence, tick.called), (alarm, called), "{seen} of 100 seen");
+    }
 }
 
 async fn clock_steps(harness: &mut dyn Harness) {

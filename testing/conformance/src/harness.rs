@@ -39,4 +39,10 @@ pub trait Harness: Send {
 
     /// Stops the store and starts it again on the same data, as after a crash.
     fn restart(&mut self) -> BoxFuture<'_, ()>;
+
+    /// Whether the store's clock goes on over a restart as if there was none. Otherwise it goes on from the newest time
+    /// it recorded.
+    fn clock_survives_restart(&self) -> bool {
+        false
+    }
 }

@@ -10,6 +10,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// People in a history: few enough that they meet themselves again.
 pub const PEOPLE: u8 = 40;
+/// How long a failing history is made shorter: within a test's time, however slow the store.
+const SHRINK_MAX_MS: u32 = 60_000;
 /// When histories start.
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
 
@@ -17,6 +19,8 @@ pub const START: Timestamp = Timestamp(1_700_000_000_000);
 #[derive(Clone, Debug)]
 pub enum Step {
     Join(Vec<u8>),
+    /// So many people whom the history has not met.
+    JoinCrowd(u16),
     Leave(Vec<u8>),
     /// Presence of every n-th place from an offset: (offset, step), over all numbers given and some beyond.
     Seen(u8, u8),
@@ -41,6 +45,8 @@ pub enum Step {
 pub struct Known {
     pub passes: Vec<PassId>,
     pub next_seq: Seq,
+    /// People in crowds so far.
+    pub crowd: u64,
 }
 
 /// The person number `who`.
@@ -48,6 +54,13 @@ pub struct Known {
 pub fn person(who: u8) -> SubjectKey {
     // The first byte is the store's shard: spread people over several.
     SubjectKey([who.wrapping_mul(37), who, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14])
+}
+
+/// The person number `n` of a crowd: none of those that steps name.
+fn crowd_person(n: u64) -> SubjectKey {
+    let mut key = [0xc0; 16];
+    key[..8].copy_from_slice(&n.to_le_bytes());
+    SubjectKey(key)
 }
 
 #[must_use]
@@ -71,6 +84,13 @@ impl Known {
         }
     }
 
+    /// The next `count` people of a crowd.
+    pub fn crowd(&mut self, count: u16) -> Vec<SubjectKey> {
+        let first = self.crowd;
+        self.crowd += u64::from(count);
+        (first..self.crowd).map(crowd_person).collect()
+    }
+
     /// The presence bits of a `Seen` step: at most one call, as all numbers are near.
     #[must_use]
     pub fn seen(&self, offset: u8, step: u8) -> SeenBits {
@@ -88,14 +108,17 @@ pub fn by_name(who: &[u8]) -> AdmitNow {
     AdmitNow::Subjects(people(who))
 }
 
-/// Small numbers, so that every bound is met within a history.
+/// Small numbers, so that every bound is met within a history; now and then a room that takes crowds.
 pub fn settings() -> impl Strategy<Value = Settings> {
     let pacer = prop_oneof![
         6 => Just(PacerKind::Fixed),
         2 => Just(PacerKind::Aimd(Aimd { start: 4, increase: 1, floor: 1, ceiling: 9, threshold: 6 })),
         1 => Just(PacerKind::Manual),
     ];
-    let counts = (0u64..20, 0u64..8_000, 1u64..12, 1u64..10, 5u64..60);
+    let counts = prop_oneof![
+        5 => (0u64..20, 0u64..8_000, 1u64..12, 1u64..10, 5u64..60),
+        1 => (50u64..400, 0u64..90_000, 50u64..300, 50u64..=200, 200u64..2_000),
+    ];
     let spans = (5u64..40, 5u64..40, 0u64..120, 10u64..40);
     let rest = (prop::option::weighted(0.15, 5u64..60), prop::option::weighted(0.2, 0u64..60));
     (pacer, counts, spans, rest).prop_map(|(pacer, counts, spans, (admit_total, opens_in))| {
@@ -146,8 +169,9 @@ pub fn step() -> impl Strategy<Value = Step> {
     let picks = || prop::collection::vec(any::<u8>(), 1..5);
     let weighted: Vec<(u32, BoxedStrategy<Step>)> = vec![
         (12, some().prop_map(Step::Join).boxed()),
+        (1, (20u16..=200).prop_map(Step::JoinCrowd).boxed()),
         (3, some().prop_map(Step::Leave).boxed()),
-        (10, (0u8..20, 1u8..4).prop_map(|(from, by)| Step::Seen(from, by)).boxed()),
+        (8, (0u8..20, 1u8..12).prop_map(|(from, by)| Step::Seen(from, by)).boxed()),
         (24, (0u32..2_500).prop_map(Step::Admit).boxed()),
         (6, (2_000u32..5_000).prop_map(Step::Admit).boxed()),
         (1, (5_001u32..400_000).prop_map(Step::Admit).boxed()),
@@ -177,8 +201,13 @@ pub fn runner(name: &str, cases: u32, seed: Option<String>) -> TestRunner {
     announce(&format!("{name}: {cases} histories, seed {seed} (JARI_SEED={seed} repeats them)"));
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
-    let config =
-        Config { cases, failure_persistence: None, max_shrink_iters: 4_000, ..Config::default() };
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 4_000,
+        max_shrink_time: SHRINK_MAX_MS,
+        ..Config::default()
+    };
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 

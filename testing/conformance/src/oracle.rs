@@ -6,7 +6,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use jari_line::{Done, JoinOutcome, LostHistory, PassGrant, Room, RoomEvent, Settings, StoreClock};
+use jari_line::{
+    Done, JoinOutcome, LostHistory, PassGrant, Room, RoomEvent, Settings, StoreClock, Totals,
+};
 use jari_ports::{EventFeed, LineStore, Reply, StoreError};
 use jari_units::{Mark, Millis, RoomId, Timestamp};
 use proptest::test_runner::TestCaseError;
@@ -21,6 +23,7 @@ pub struct Covered {
     pub steps: usize,
     pub admitted: u64,
     pub restarts: usize,
+    pub mass_absences: u64,
 }
 
 pub(crate) type Checked = Result<(), TestCaseError>;
@@ -43,13 +46,13 @@ pub fn check_histories(
     let covered = Cell::new(Covered::default());
     let outcome = runner.run(&history::history(steps), |(settings, steps)| {
         let mut harness = start();
-        let admitted = Cell::new(0);
+        let totals = Cell::new(Totals::default());
         block_on(Box::pin(async {
             let mut pair = Pair::new(harness.as_mut(), settings).await?;
             for step in &steps {
                 pair.play(step).await?;
             }
-            admitted.set(pair.room.ledger().totals().admitted);
+            totals.set(*pair.room.ledger().totals());
             Ok(())
         }))?;
         let before = covered.get();
@@ -57,8 +60,9 @@ pub fn check_histories(
         covered.set(Covered {
             histories: before.histories + 1,
             steps: before.steps + steps.len(),
-            admitted: before.admitted + admitted.get(),
+            admitted: before.admitted + totals.get().admitted,
             restarts: before.restarts + restarts,
+            mass_absences: before.mass_absences + totals.get().mass_absences,
         });
         Ok(())
     });
@@ -107,7 +111,14 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
         self.harness.store()
     }
 
+    /// Plays a step and holds the states equal.
     pub(crate) async fn play(&mut self, step: &Step) -> Checked {
+        self.step(step).await?;
+        self.compare().await
+    }
+
+    /// Plays a step: equal answers and events.
+    async fn step(&mut self, step: &Step) -> Checked {
         let (store, id, mark) = (self.store(), self.id.clone(), self.room.mark());
         let event = match step {
             Step::Join(who) => {
@@ -116,6 +127,11 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
                 let done = same("join", theirs, ours)?;
                 done.outcome.iter().filter_map(pass_of).for_each(|grant| self.known.note(grant.id));
                 done.event
+            }
+            Step::JoinCrowd(count) => {
+                let crowd = self.known.crowd(*count);
+                let theirs = store.join(&id, mark, crowd.clone()).await;
+                same("join", theirs, self.room.join(mark, &crowd))?.event
             }
             Step::Leave(who) => {
                 let theirs = store.leave(&id, mark, people(who)).await;
@@ -161,7 +177,7 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
                 None
             }
         };
-        self.compare(event).await
+        self.published(event).await
     }
 
     async fn play_on_passes(
@@ -203,18 +219,32 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
         Ok(same("admit", theirs, ours)?.event)
     }
 
-    /// After a restart the store's clock goes on from the newest time it recorded.
     async fn restart(&mut self) -> Checked {
         self.harness.restart().await;
-        self.clock = StoreClock::resume(self.room.ledger().clocks().now);
+        if !self.harness.clock_survives_restart() {
+            self.clock = StoreClock::resume(self.room.ledger().clocks().now);
+        }
         let after = self.room.mark().event_no;
         let feed = self.store().subscribe(&self.id, after).await;
         self.feed = feed.map_err(|error| failed(&error))?;
         Ok(())
     }
 
-    /// Equal state, and the event that the store published is the core's.
-    pub(crate) async fn compare(&mut self, event: Option<Arc<RoomEvent>>) -> Checked {
+    /// The event that the store published is the core's.
+    pub(crate) async fn published(&mut self, event: Option<Arc<RoomEvent>>) -> Checked {
+        let Some(event) = event else {
+            return Ok(());
+        };
+        let published = self.feed.next().await;
+        if published.as_deref() == Ok(&*event) {
+            Ok(())
+        } else {
+            Err(differ("event", &published, &event))
+        }
+    }
+
+    /// Equal state.
+    pub(crate) async fn compare(&mut self) -> Checked {
         let theirs = self.store().dump(&self.id).await.map_err(|error| failed(&error))?;
         let ours = self.room.dump();
         if theirs.outcome != ours {
@@ -225,13 +255,44 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
             self.known.note(jari_units::PassId { incarnation, seq, grant: pass.grant });
         }
         self.known.next_seq = ours.next_seq;
-        if let Some(event) = event {
-            let published = self.feed.next().await;
-            if published.as_deref() != Ok(&*event) {
-                return Err(differ("event", &published, &event));
-            }
-        }
         Ok(())
+    }
+}
+
+/// A crowd of 70,000 that nearly all leaves: an alarm, a lull, the frontier past everybody, and absences that end slice by
+/// slice. Histories of hundreds of steps are too small for it.
+///
+/// # Panics
+/// Where store and core differ.
+pub fn check_large_room(name: &str, start: &dyn Fn() -> Box<dyn Harness>, block_on: BlockOn<'_>) {
+    let secs = Millis::from_secs;
+    let settings = Settings {
+        absence_grace: secs(30),
+        presence_window: secs(10),
+        claim_window: secs(20),
+        ..Settings::default()
+    };
+    let mut harness = start();
+    let played = block_on(Box::pin(async {
+        let mut pair = Pair::new(harness.as_mut(), settings).await?;
+        for _ in 0..137 {
+            pair.step(&Step::JoinCrowd(512)).await?;
+        }
+        for (ticks, ms) in [(6, 4_000), (8, 2_000), (3, 1_000), (30, 1_000), (20, 3_000)] {
+            for _ in 0..ticks {
+                pair.step(&Step::Join(vec![1, 2, 3, 4, 5])).await?;
+                pair.step(&Step::Admit(ms)).await?;
+            }
+            // A few return, and whoever was called does not come.
+            pair.step(&Step::Seen(40, 250)).await?;
+            pair.compare().await?;
+        }
+        let totals = pair.room.ledger().totals();
+        let all = totals.mass_absences > 0 && totals.absence_ended > 60_000 && totals.returned > 0;
+        if all { Ok(()) } else { Err(TestCaseError::fail(format!("too little: {totals:?}"))) }
+    }));
+    if let Err(failure) = played {
+        panic!("{name}: {failure}");
     }
 }
 

@@ -111,7 +111,7 @@ pub fn check_histories(
 /// A store that loses things, the core beside it, and what nodes and people have kept.
 struct Losses<'a> {
     pair: Pair<'a, dyn Losing + 'a>,
-    kept: Option<Room>,
+    kept: Option<(Room, StoreClock)>,
     replicas: Vec<(Ledger, Mark)>,
     receipts: Vec<Receipt>,
     covered: Covered,
@@ -134,7 +134,7 @@ impl<'a> Losses<'a> {
             LossStep::Live(step) => self.pair.play(step).await?,
             LossStep::Keep => {
                 self.pair.harness.keep().await;
-                self.kept = Some(self.pair.room.clone());
+                self.kept = Some((self.pair.room.clone(), self.pair.clock));
             }
             LossStep::FallBack => self.fall_back().await?,
             LossStep::Wipe(known) => self.wipe(*known).await?,
@@ -159,7 +159,8 @@ impl<'a> Losses<'a> {
                 let (id, mark, node) = (&self.pair.id, self.pair.room.mark(), NodeId::from(*node));
                 let theirs = self.pair.store().attend(id, mark, node).await;
                 let event = same("attend", theirs, self.pair.room.attend(mark, node))?.event;
-                self.pair.compare(event).await?;
+                self.pair.published(event).await?;
+                self.pair.compare().await?;
             }
         }
         let settled = recovering && !self.pair.room.ledger().is_recovering();
@@ -173,12 +174,16 @@ impl<'a> Losses<'a> {
         Past { mark: ledger.mark(), origin: Some(ledger.origin()) }
     }
 
-    /// The store starts again on older data; its clock goes on from what that recorded.
+    /// The store starts again on older data, and so does its clock.
     async fn fall_back(&mut self) -> Checked {
-        let Some(kept) = self.kept.clone() else { return Ok(()) };
+        let Some((kept, clock)) = self.kept.clone() else { return Ok(()) };
         let past = self.past();
         self.pair.harness.fall_back().await;
-        self.pair.clock = StoreClock::resume(kept.ledger().clocks().now);
+        self.pair.clock = if self.pair.harness.clock_survives_restart() {
+            clock
+        } else {
+            StoreClock::resume(kept.ledger().clocks().now)
+        };
         self.recover(Loss::Seen(past), Some(kept)).await
     }
 
@@ -220,7 +225,8 @@ impl<'a> Losses<'a> {
         let after = if began { 0 } else { self.pair.room.mark().event_no };
         let feed = store.subscribe(&id, after).await;
         self.pair.feed = feed.map_err(|error| failed(&error))?;
-        self.pair.compare(event).await
+        self.pair.published(event).await?;
+        self.pair.compare().await
     }
 
     async fn tell(&mut self, replica: u8, part: u8, node: u8) -> Checked {
@@ -234,7 +240,8 @@ impl<'a> Losses<'a> {
         let theirs = self.pair.store().restore(id, mark, node, telling.clone()).await;
         let event = same("restore", theirs, self.pair.room.restore(mark, node, &telling))?.event;
         self.covered.told += u64::from(event.is_some());
-        self.pair.compare(event).await
+        self.pair.published(event).await?;
+        self.pair.compare().await
     }
 
     async fn show(&mut self, picks: &[u8]) -> Checked {
@@ -247,7 +254,8 @@ impl<'a> Losses<'a> {
         let theirs = self.pair.store().reattach(id, mark, shown.clone()).await;
         let event = same("reattach", theirs, self.pair.room.reattach(mark, &shown))?.event;
         self.covered.shown += u64::from(event.is_some());
-        self.pair.compare(event).await
+        self.pair.published(event).await?;
+        self.pair.compare().await
     }
 
     /// The newest first; now and then with another's name on it, which no good signature could have.

@@ -4,7 +4,14 @@
 //! A server that cannot be started fails the test: none is skipped. Knows nothing of Jari, so that an adapter's tests need
 //! not build the server.
 
+mod binaries;
+mod cluster;
+mod output;
 mod postgres;
 mod process;
+mod server;
 
+pub use binaries::Kind;
+pub use cluster::Cluster;
 pub use postgres::{Postgres, PostgresBuilder};
+pub use server::{Server, free_port};

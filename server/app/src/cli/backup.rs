@@ -24,9 +24,12 @@ pub(super) struct BackupArgs {
     /// The folder to make. It must not exist, so that no older copy is lost.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
+    /// Copies the records alone, where the lines are on Redis (`store.url`): those are backed up there.
+    #[arg(long)]
+    records_only: bool,
 }
 
 pub(super) fn run(args: &BackupArgs) -> Result<(), Failure> {
     let say = |step: &str| print(&format!("{step}\n"));
-    small_runtime()?.block_on(backup::copy(&args.data, &args.to, say))
+    small_runtime()?.block_on(backup::copy(&args.data, &args.to, args.records_only, say))
 }

@@ -28,6 +28,10 @@ pub(super) struct ConfigArgs {
     /// seen by everybody on the machine: use the variable, or PGPASSWORD. [env: JARI__RECORDS__URL]
     #[arg(long, value_name = "URL")]
     records: Option<String>,
+    /// Where the lines are, for several nodes: redis://, rediss://, redis+cluster:// or redis+sentinel://. A password is
+    /// better set by the variable. [env: JARI__STORE__URL] [default: in the data folder]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// What is logged: off, error, warn, info, debug, trace; by module too. [env: JARI__LOG__LEVEL] [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
@@ -45,6 +49,7 @@ impl ConfigArgs {
             .with("--ops-listen", "ops.listen", self.ops_listen.as_ref())
             .with("--data", "store.data_dir", self.data.as_ref())
             .with("--records", "records.url", self.records.as_ref())
+            .with("--store", "store.url", self.store.as_ref())
             .with("--log-level", "log.level", self.log_level.as_ref())
             .with("--log-format", "log.format", self.log_format.as_ref());
         Config::load(&Sources::from_process(self.config.clone(), overrides))

@@ -1,5 +1,6 @@
 //! `jari backup` of a running server: the copy is a data folder in which everything acknowledged before is there.
 
+use jari_servers::{Kind, Server};
 use jari_testkit::{Process, TestApp};
 use tempfile::TempDir;
 
@@ -38,6 +39,30 @@ async fn a_copy_of_a_running_server_serves() {
     let newcomer = copy.visitor();
     newcomer.identify().await;
     newcomer.join(&id).await.problem(503, "recovering");
+    copy.kill().await;
+    app.stop().await;
+}
+
+/// With the lines on Redis the folder holds the records alone: the copy has to be asked for as that, and serves.
+#[tokio::test]
+async fn the_records_alone_where_the_lines_are_on_redis() {
+    let redis = Server::start(Kind::Redis);
+    let app = TestApp::builder().set("store.url", redis.url()).start().await;
+    let id = app.create_room(|room| room.settings.pacer = jari_api::admin::PacerBody::Manual).await;
+    let place = app.visitor().wait_in(&id).await;
+    let target = TempDir::new().expect("a folder");
+    let to = target.path().join("copy");
+    let backup = |flags: &[&str]| {
+        let command = Process::command(JARI, &[&["backup"], flags].concat());
+        command.arg("--data").arg(app.data_dir()).arg("--to").arg(&to).spawn()
+    };
+    let mut whole = backup(&[]);
+    assert_eq!(whole.wait().await.code(), Some(1));
+    assert!(whole.stderr().contains("--records-only"), "{}", whole.stderr());
+    let mut copied = backup(&["--records-only"]);
+    assert!(copied.wait().await.success(), "{}", copied.output());
+    let copy = Process::serve(JARI, &to).env("JARI__STORE__URL", redis.url()).start().await;
+    assert_eq!(copy.visitor().wait_in(&id).await.seq, place.seq + 1);
     copy.kill().await;
     app.stop().await;
 }

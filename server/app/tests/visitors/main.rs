@@ -8,6 +8,7 @@ mod entries;
 mod gate;
 mod joining;
 mod limits;
+mod on_redis;
 mod opening;
 mod places;
 mod raw_stream;

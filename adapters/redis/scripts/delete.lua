@@ -1,0 +1,8 @@
+-- delete: forgets the room but for its last incarnation. The limit group it is in stays written, for when it is made again.
+if not raw.incarnation then return { 'unknown' } end
+if room.format > FORMAT then return { 'newer', room.format, FORMAT } end
+redis.call('UNLINK', S, SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, EV, T, T2, KNOWN, SHOWN,
+  HELD, RECEIPTS, FREE, NODES)
+redis.call('HSET', S, 'buried', raw.incarnation)
+redis.call('SPUBLISH', EV, 'deleted')
+return { 'ok', room.incarnation, room.event_no, room.next_seq, redis.call('GET', GROUP) or '' }

@@ -1,0 +1,78 @@
+-- The room's scalars, numbers as text, and how an operation records its event and answers. Decides nothing.
+--
+-- Every key is in KEYS; ARGV begins with the test clock's time (empty in production) and the caller's mark.
+local S, SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, EV, GROUP, T, T2, KNOWN, SHOWN, HELD, RECEIPTS,
+  FREE, NODES = unpack(KEYS)
+
+-- tostring() keeps 14 digits only; places and incarnations have up to 16.
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- The stored texts by name, and the same as numbers (nil where it is empty or no number).
+local raw = {}
+do
+  local flat = redis.call('HGETALL', S)
+  for i = 1, #flat, 2 do raw[flat[i]] = flat[i + 1] end
+end
+local room = setmetatable({}, { __index = function(numbers, name)
+  local value = raw[name] and tonumber(raw[name])
+  rawset(numbers, name, value)
+  return value
+end })
+
+local changes = {}
+
+local function put(name, value)
+  if type(value) == 'number' then
+    rawset(room, name, value)
+    value = text(value)
+  else
+    rawset(room, name, tonumber(value))
+  end
+  raw[name] = value
+  changes[name] = value
+end
+
+local function add(name, count)
+  if count ~= 0 then put(name, room[name] + count) end
+end
+
+-- Writes the changed scalars.
+local function store()
+  local flat = {}
+  for name, value in pairs(changes) do
+    flat[#flat + 1] = name
+    flat[#flat + 1] = value
+  end
+  if #flat > 0 then redis.call('HSET', S, unpack(flat)) end
+end
+
+-- The operation's one event: numbered, appended, made known. `fields` are names and values in turn.
+local function record(kind, fields)
+  local no = room.event_no + 1
+  local bytes = 64
+  for _, value in ipairs(fields) do bytes = bytes + #value end
+  redis.call('XADD', EV, text(no) .. '-0', 'kind', kind, 'in', raw.incarnation, unpack(fields))
+  put('event_no', no)
+  add('ev_bytes', bytes)
+  -- Two segments are kept, the one being filled and the one before: a bound in bytes that XTRIM itself does not have.
+  if room.ev_bytes >= EV_SEGMENT_BYTES or no - room.ev_from >= EV_SEGMENT_EVENTS then
+    redis.call('XTRIM', EV, 'MINID', text(room.ev_from) .. '-0')
+    put('ev_from', no + 1)
+    put('ev_bytes', 0)
+  end
+  store()
+  redis.call('SPUBLISH', EV, text(no))
+end
+
+-- What the index of due rooms must be told with the answer: the room's next tick, 'never', or '' for nothing new.
+local due_news = function() return '' end
+
+local function answer(outcome)
+  return { 'ok', room.incarnation, room.event_no, room.next_seq, outcome, due_news() }
+end
+
+local function is_recovering()
+  return raw.recovering == '1'
+end

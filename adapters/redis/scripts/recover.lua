@@ -1,0 +1,130 @@
+-- recover: begins a new incarnation where history was lost. ARGV[5]: 'seen' or 'declared'; ARGV[6] to ARGV[9]: what the
+-- caller has seen, incarnation, event, next number and origin ('' for unknown); ARGV[10]: settings, should nothing be left.
+local declared = ARGV[5] == 'declared'
+local past = { incarnation = tonumber(ARGV[6]), event_no = tonumber(ARGV[7]), next_seq = tonumber(ARGV[8]),
+  origin = tonumber(ARGV[9]) }
+
+-- The origin as the event says it: a long line of recoveries may forget it at once.
+local raw_origin
+
+local function is_behind()
+  if declared then return not is_recovering() end
+  if room.incarnation ~= past.incarnation then return room.incarnation < past.incarnation end
+  return room.event_no < past.event_no or room.next_seq < past.next_seq
+end
+
+-- The new incarnation, from what is left or from nothing. Its event is the first one of its stream.
+local function begin(incarnation, now, top, origin, begins_before, awaited, left)
+  put('incarnation', incarnation)
+  put('event_no', 0)
+  put('next_seq', above_all(top))
+  -- What the lost history let in is not known yet: nothing is saved up for the window's end but what it fills.
+  put('bucket', 0)
+  put('now', now)
+  put('lull_until', now + RECOVERY_WINDOW)
+  put('was_idle', '')
+  put('origin', origin or '')
+  begin_lineage(begins_before, incarnation, room.next_seq)
+  put('recovering', '1')
+  put('rec_began', now)
+  put('rec_top', math.max(top, room.rec_top or 0))
+  put('rec_awaited', awaited or '-')
+  put('ev_from', 1)
+  put('ev_bytes', 0)
+  redis.call('UNLINK', EV)
+  record('recovering', { 'now', text(now), 'until', text(room.lull_until), 'after_in', left and left.incarnation or '',
+    'after_no', left and left.event_no or '', 'settings', left and '' or ARGV[10], 'origin', raw_origin or '',
+    'top', text(top), 'next_seq', text(room.next_seq), 'awaited', awaited or '-' })
+  due_news = function() return '0' end
+  return answer({ 'began' })
+end
+
+-- Nothing is left that counts.
+local function begin_from_nothing(now, above)
+  redis.call('UNLINK', SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, T, T2, KNOWN, SHOWN, HELD, RECEIPTS,
+    FREE, NODES)
+  begin_fresh(0, now, settings_in(ARGV[10]))
+  for _, name in ipairs({ 'rec_told_in', 'rec_told_no', 'rec_told_at', 'rec_top' }) do put(name, 0) end
+  for _, name in ipairs({ 'rec_oldest', 'rec_operated' }) do put(name, '') end
+  local incarnation = math.max(now, math.max(above, past.incarnation) + 1)
+  raw_origin = ARGV[9]
+  return begin(incarnation, now, math.max(past.next_seq, 1), past.origin, '', nil, nil)
+end
+
+-- Nodes that attended within a minute of the last tick, in order; nil where there were none.
+local function fresh_nodes()
+  local flat, fresh = redis.call('HGETALL', NODES), {}
+  for i = 1, #flat, 2 do
+    if room.now - tonumber(flat[i + 1]) <= NODE_FRESH then fresh[#fresh + 1] = flat[i] end
+  end
+  if #fresh == 0 then return nil end
+  table.sort(fresh, function(one, other)
+    if #one ~= #other then return #one < #other end
+    return one < other
+  end)
+  return table.concat(fresh, ',')
+end
+
+-- Any number may come back: the bitmaps count from place 0 until the window's end.
+local function unbase()
+  if room.base > 0 then
+    local zeros = string.rep('\0', room.base / 8)
+    for _, key in ipairs({ W, CUR, PREV, ONCE }) do
+      redis.call('SET', key, zeros .. redis.call('GET', key))
+    end
+    local twice = {}
+    for _, seq in ipairs(inside_within(1, room.base - 1)) do
+      if passes_of({ seq })[1].grant == 2 then twice[#twice + 1] = seq end
+    end
+    put('len', room.len + room.base / 8)
+    put('base', 0)
+    assign(ONCE, twice, 1)
+  end
+  -- Nobody is present until heard from again.
+  for _, key in ipairs({ CUR, PREV }) do
+    redis.call('DEL', key)
+    if room.len > 0 then redis.call('SETRANGE', key, room.len - 1, '\0') end
+  end
+end
+
+-- What the store itself still knows is the first telling; numbers that a recovery cut short was not told of are unknown.
+local function tell_own()
+  if is_recovering() then return end
+  redis.call('UNLINK', KNOWN, SHOWN, HELD, RECEIPTS)
+  if room.next_seq > 1 then
+    redis.call('SET', KNOWN, string.rep('\255', math.floor(room.next_seq / 8)))
+    redis.call('SETBIT', KNOWN, 0, 0)
+    local rest = {}
+    for seq = math.max(room.next_seq - room.next_seq % 8, 1), room.next_seq - 1 do rest[#rest + 1] = seq end
+    assign_to(KNOWN, rest, 1)
+  end
+  put('rec_told_in', room.incarnation)
+  put('rec_told_no', room.event_no)
+  put('rec_told_at', room.now)
+  put('rec_top', 0)
+  put('rec_oldest', '')
+  put('rec_operated', '')
+end
+
+if not raw.incarnation then
+  local now = wall_ms()
+  begin_clock(now)
+  return begin_from_nothing(now, room.buried or 0)
+end
+if room.format > FORMAT then return { 'newer', room.format, FORMAT } end
+if not is_behind() then return answer({ is_recovering() and 'under_way' or 'nothing_lost' }) end
+local now = store_time()
+if not declared and past.origin and past.origin > room.incarnation then
+  return begin_from_nothing(now, room.incarnation)
+end
+if declared then past = { incarnation = 0, event_no = 0, next_seq = 0 } end
+local origin = room.origin
+if not is_recovering() then origin = room.origin or room.incarnation end
+local left = { incarnation = raw.incarnation, event_no = raw.event_no }
+local top = math.max(room.next_seq, past.next_seq)
+local awaited = not declared and fresh_nodes() or nil
+local incarnation = math.max(now, math.max(room.incarnation, past.incarnation) + 1)
+unbase()
+tell_own()
+raw_origin = origin and text(origin) or ''
+return begin(incarnation, math.max(now, room.now), top, origin, raw.begins, awaited, left)

@@ -1,0 +1,2 @@
+-- report: what the room tells its limit group before a tick.
+return answer(report())

@@ -1,0 +1,78 @@
+//! The index of rooms that want a tick: told by whoever changes when a room wants one, and looked after, a few rooms at a
+//! time, should whoever had to tell have died first.
+
+use jari_ports::StoreError;
+use jari_units::{Mark, RoomId};
+use parking_lot::Mutex;
+
+use crate::answer::Answer;
+use crate::error::Failure;
+use crate::keys;
+use crate::limits::DUE_CHECKED;
+use crate::rooms::{Rooms, Said};
+use crate::scripts::Call;
+
+/// A word for the index: a time, `never`, or `gone`.
+pub(crate) const GONE: &str = "gone";
+
+/// Where a node's round over all rooms stands.
+#[derive(Debug, Default)]
+pub(crate) struct Round(Mutex<u64>);
+
+impl Rooms {
+    /// Tells the index when a room wants its next tick, as of `mark`.
+    pub(crate) async fn note_due(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        news: &str,
+    ) -> Result<(), StoreError> {
+        let keys = keys::due(&self.prefix);
+        let of = [mark.incarnation, mark.event_no].map(|number| number.to_string().into_bytes());
+        let [incarnation, event_no] = of;
+        let room = room.as_str().as_bytes().to_vec();
+        let arguments = vec![room, incarnation, event_no, news.as_bytes().to_vec()];
+        self.link.run(&Call { script: "note_due", keys: &keys, arguments }).await?;
+        Ok(())
+    }
+
+    /// Rooms that want a tick now, in order of id; and looks after a few more.
+    pub(crate) async fn due(&self, round: &Round) -> Result<Vec<RoomId>, StoreError> {
+        self.look_after_some(round).await?;
+        let keys = keys::due(&self.prefix);
+        let arguments = vec![self.time.argument()];
+        let call = Call { script: "due", keys: &keys, arguments };
+        let mut rooms = ids(Answer::of(self.link.run(&call).await?)?)?;
+        rooms.sort();
+        Ok(rooms)
+    }
+
+    async fn look_after_some(&self, round: &Round) -> Result<(), StoreError> {
+        let mut scan = redis::cmd("SSCAN");
+        let cursor = *round.0.lock();
+        scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
+        let mut slice = Answer::of(self.link.command(&scan).await?)?;
+        *round.0.lock() = slice.number()?;
+        for room in ids(slice.list()?)? {
+            match self.say("wants", &room, Vec::new()).await? {
+                Said::Done(mut reply) => {
+                    let news = reply.outcome.text()?;
+                    self.note_due(&room, reply.mark, &news).await?;
+                }
+                Said::Unknown | Said::FeedLost => {
+                    self.note_due(&room, Mark { incarnation: u64::MAX >> 11, ..Mark::NONE }, GONE)
+                        .await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ids(mut listed: Answer) -> Result<Vec<RoomId>, Failure> {
+    let mut ids = Vec::with_capacity(listed.left());
+    while !listed.is_empty() {
+        ids.extend(listed.text()?.parse::<RoomId>());
+    }
+    Ok(ids)
+}

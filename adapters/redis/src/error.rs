@@ -1,0 +1,78 @@
+//! What went wrong with a call, and how it is told: to callers as `StoreError`, to operators as what to look at.
+
+use jari_ports::StoreError;
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+use thiserror::Error;
+
+/// Why a store cannot be opened at all.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("{url} is not an address of a Redis store: {problem}")]
+    Address { url: String, problem: String },
+    #[error("the key prefix {0:?} must be 1 to 64 letters, digits, '-', '_', '.' or ':'")]
+    Prefix(String),
+    #[error("the subscriber's task cannot be started outside of a Tokio runtime")]
+    NoRuntime,
+}
+
+/// A call that brought no usable answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) text: String,
+    /// The connection is of no more use: the next call makes a new one.
+    pub(crate) connection_lost: bool,
+    /// The server did not come to answer at all, so it counts against it.
+    pub(crate) unanswered: bool,
+}
+
+impl Failure {
+    pub(crate) fn unanswered(text: String) -> Self {
+        Failure { text, connection_lost: true, unanswered: true }
+    }
+
+    /// The server answered, but nothing that a script of this release answers.
+    pub(crate) fn odd_answer(what: &str) -> Self {
+        let text =
+            format!("it answered {what}, which no release of Jari does: is it the right server?");
+        Failure { text, connection_lost: false, unanswered: false }
+    }
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        let said = error.to_string();
+        let text = match (error.kind(), error.code()) {
+            (_, Some("OOM")) => format!(
+                "it is at its maxmemory, newcomers get no place ({said}); raise maxmemory or free memory"
+            ),
+            (_, Some("MISCONF")) => {
+                format!(
+                    "it refuses writes since it cannot save ({said}); look at its disk and its log"
+                )
+            }
+            (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
+                format!("it refused the user or password ({said})")
+            }
+            (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
+                format!("its ACL does not let this user do what Jari needs ({said})")
+            }
+            (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
+                format!("it is a replica now ({said}); the new primary is looked for")
+            }
+            _ => said,
+        };
+        let server = matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension);
+        let moved = matches!(
+            error.kind(),
+            ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown)
+        );
+        let dropped = error.is_unrecoverable_error() || error.is_connection_dropped();
+        Failure { text, connection_lost: moved || (dropped && !server), unanswered: !server }
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        StoreError::Unavailable(failure.text)
+    }
+}

@@ -1,0 +1,112 @@
+//! Named limits of the Redis store, each with its unit and reason. Those of the scripts are handed to them by name.
+
+use std::time::Duration;
+
+use jari_line::StoreClock;
+use jari_units::{Millis, limits};
+
+/// The layout of a room's keys. It rises where an older script would misread what a newer one wrote.
+pub(crate) const FORMAT: u64 = 1;
+
+/// How long one call may take: a tick must fit in a second, a visitor's request in its deadline.
+pub(crate) const CALL_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Calls under way at once: enough to keep a server busy over any distance, few enough that the last one is answered well
+/// within the deadline (512 joins take it a millisecond).
+pub(crate) const CALLS_MAX: usize = 256;
+
+/// How long making a connection may take, with TLS and sign-in; a whole Cluster is looked up in it too.
+pub(crate) const CONNECT_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Calls that fail in a row before the breaker opens: one lost answer is no outage.
+pub(crate) const BREAKER_FAILURES: u32 = 5;
+
+/// First pause before a server that failed is tried again, and the longest one: double each time, half of it by chance,
+/// so that the nodes do not come back in step.
+pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(100);
+pub(crate) const RETRY_MAX: Duration = Duration::from_secs(5);
+
+/// The connection that hears of new events is asked this often whether it still lives.
+pub(crate) const PING_EVERY: Duration = Duration::from_secs(5);
+
+/// A subscriber looks for events by itself this often, should a word of them ever be lost.
+pub(crate) const FEED_CHECK: Duration = Duration::from_secs(60);
+
+/// Events read at once: the largest ones have a quarter of a megabyte.
+pub(crate) const FEED_READ: usize = 32;
+
+/// Passes or subjects in one script call; longer lists go as several calls.
+pub(crate) const CALL_MAX: usize = limits::JOIN_BATCH_MAX;
+
+/// Attempts to change a limit group before its callers' rush counts as an outage.
+pub(crate) const SWAP_ATTEMPTS: usize = 16;
+
+/// Calls under way at once where one operation needs many (a group's rooms, the list of rooms).
+pub(crate) const PARALLEL: usize = 64;
+
+/// A room that wants ticks and has had none for this long is told to the index again: two missed ones are no sign yet.
+const UNTICKED: Millis = Millis(3_000);
+
+/// Rooms whose entry in the index of due rooms is looked at with each question: a thousand rooms in a minute, a
+/// millisecond each time.
+pub(crate) const DUE_CHECKED: usize = 16;
+
+/// Bytes and events of one of the two segments that a room's stream keeps: some seconds of a rush, half an hour of ticks.
+const EV_SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
+const EV_SEGMENT_EVENTS: u64 = 2_048;
+
+/// Entries of the index that one tick looks at to clear it of ended places: under a millisecond, and more than half of
+/// them are ended ones, more than a tick admits.
+const CLEAR_SHARE: u64 = 512;
+
+/// When the scripts tidy up; tests do it early, so that histories meet it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tidying {
+    /// Places cut off the bitmaps at once. A multiple of 8.
+    pub(crate) rebase_bits: u64,
+    /// Seconds of the line clock between attempts, as each looks at the unclaimed passes.
+    pub(crate) rebase_ticks: u64,
+    /// Ended places that the index may hold in any case.
+    pub(crate) clear_min: u64,
+}
+
+/// In production: 128 KB of each bitmap at once; 80 KB of the index.
+pub(crate) const TIDYING: Tidying =
+    Tidying { rebase_bits: 1 << 20, rebase_ticks: 64, clear_min: 1_000 };
+
+/// Unclaimed passes that an attempt to cut the bitmaps off looks at; with more it waits.
+const REBASE_UNCLAIMED_MAX: u64 = 50_000;
+
+const _: () = assert!(TIDYING.rebase_bits.is_multiple_of(8));
+const _: () = assert!(EV_SEGMENT_BYTES > 8 * limits::SEEN_MAX_BYTES as u64);
+
+/// The scripts' constants: names and values.
+pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
+    vec![
+        ("FORMAT", FORMAT),
+        ("UNTICKED", UNTICKED.0),
+        ("SEQ_MAX", limits::SEQ_MAX),
+        ("SEQ_JUMP", limits::SEQ_JUMP),
+        ("RECOVERY_WINDOW", limits::RECOVERY_WINDOW.0),
+        ("RECOVERY_MIN", limits::RECOVERY_MIN.0),
+        ("NODE_FRESH", limits::NODE_FRESH.0),
+        ("ATTEND_EVERY", limits::ATTEND_EVERY.0),
+        ("NODES_MAX", limits::NODES_MAX as u64),
+        ("LINEAGE_MAX", limits::LINEAGE_MAX as u64),
+        ("TOKEN", 1_000_000),
+        ("TICK", limits::TICK.0),
+        ("TICK_LATE", limits::TICK_LATE.0),
+        ("SLEW", StoreClock::SLEW),
+        ("EXPIRE_MAX", limits::EXPIRE_MAX as u64),
+        ("SWEEP_SLICE", limits::SWEEP_SLICE),
+        ("MASS_ABSENCE_MIN", limits::MASS_ABSENCE_MIN),
+        ("PAYMENT_EXTENSION_MAX", limits::PAYMENT_EXTENSION_MAX.0),
+        ("EV_SEGMENT_BYTES", EV_SEGMENT_BYTES),
+        ("EV_SEGMENT_EVENTS", EV_SEGMENT_EVENTS),
+        ("CLEAR_SHARE", CLEAR_SHARE),
+        ("CLEAR_MIN", tidying.clear_min),
+        ("REBASE_BITS", tidying.rebase_bits),
+        ("REBASE_TICKS", tidying.rebase_ticks),
+        ("REBASE_UNCLAIMED_MAX", REBASE_UNCLAIMED_MAX),
+    ]
+}

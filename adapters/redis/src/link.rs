@@ -1,0 +1,142 @@
+//! The link to the servers: one shared connection made when needed, a deadline on every call, the breaker.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout};
+
+use crate::address::Address;
+use crate::breaker::Breaker;
+use crate::connect::Connection;
+use crate::error::Failure;
+use crate::limits::{CALL_DEADLINE, CALLS_MAX, CONNECT_DEADLINE};
+use crate::scripts::{Call, Scripts};
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    address: Address,
+    scripts: Scripts,
+    breaker: Mutex<Breaker>,
+    /// Who may call now: a rush waits here, where no deadline runs, and is not taken for a server that does not answer.
+    places: Semaphore,
+    /// With its number, so that a lost one is thrown away once. Locked while connecting: one caller connects for all.
+    connection: tokio::sync::Mutex<(u64, Option<Connection>)>,
+}
+
+impl Link {
+    pub(crate) fn new(address: Address, scripts: Scripts) -> Self {
+        let connection = tokio::sync::Mutex::new((0, None));
+        let places = Semaphore::new(CALLS_MAX);
+        Link { address, scripts, breaker: Mutex::default(), places, connection }
+    }
+
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Runs a script by its hash, and sends it whole to a server that does not know it.
+    pub(crate) async fn run(&self, call: &Call<'_>) -> Result<Value, Failure> {
+        let (number, mut connection, _place) = self.ready().await?;
+        let answer = within(CALL_DEADLINE, self.run_on(&mut connection, call)).await;
+        self.settled(number, answer).await
+    }
+
+    async fn run_on(&self, connection: &mut Connection, call: &Call<'_>) -> RedisResult<Value> {
+        match self.scripts.by_hash(call).query_async(connection).await {
+            Err(error) if is_unknown_script(&error) => {
+                self.scripts.by_text(call).query_async(connection).await
+            }
+            answer => answer,
+        }
+    }
+
+    pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
+        let (number, mut connection, _place) = self.ready().await?;
+        let answer = within(CALL_DEADLINE, command.query_async(&mut connection)).await;
+        self.settled(number, answer).await
+    }
+
+    /// A connection with its number, unless the breaker is open.
+    async fn ready(&self) -> Result<(u64, Connection, SemaphorePermit<'_>), Failure> {
+        let place = self.places.acquire().await.expect("the semaphore is never closed");
+        let refusal = self.breaker.lock().refusal(Instant::now());
+        if let Some(refusal) = refusal {
+            let text = format!("{:?} does not answer: {refusal}", self.address);
+            return Err(Failure { text, connection_lost: false, unanswered: true });
+        }
+        let (number, connection) = self.connected().await?;
+        Ok((number, connection, place))
+    }
+
+    async fn settled<T>(&self, number: u64, answer: Result<T, Failure>) -> Result<T, Failure> {
+        match answer {
+            Ok(answer) => {
+                self.breaker.lock().succeeded();
+                Ok(answer)
+            }
+            Err(failure) => {
+                self.failed(&failure, Some(number), false).await;
+                Err(self.naming_the_server(&failure))
+            }
+        }
+    }
+
+    async fn connected(&self) -> Result<(u64, Connection), Failure> {
+        let mut held = self.connection.lock().await;
+        if let (number, Some(connection)) = &*held {
+            return Ok((*number, connection.clone()));
+        }
+        let made = within(CONNECT_DEADLINE, Connection::make(&self.address, None)).await;
+        match made {
+            Ok(connection) => {
+                tracing::info!(store = ?self.address, "connected to {:?}", self.address);
+                *held = (held.0 + 1, Some(connection.clone()));
+                Ok((held.0, connection))
+            }
+            Err(failure) => {
+                drop(held);
+                self.failed(&Failure { unanswered: true, ..failure.clone() }, None, true).await;
+                Err(self.naming_the_server(&failure))
+            }
+        }
+    }
+
+    /// Notes a failure: throws the connection away where it is of no more use, and tells the breaker.
+    async fn failed(&self, failure: &Failure, number: Option<u64>, connecting: bool) {
+        if failure.unanswered {
+            self.breaker.lock().failed(Instant::now(), &failure.text, connecting);
+        } else {
+            self.breaker.lock().succeeded();
+        }
+        if failure.connection_lost && number.is_some() {
+            let mut held = self.connection.lock().await;
+            if Some(held.0) == number && held.1.take().is_some() {
+                let why = &failure.text;
+                tracing::warn!(store = ?self.address, "lost the connection to {:?}: {why}", self.address);
+            }
+        }
+    }
+
+    fn naming_the_server(&self, failure: &Failure) -> Failure {
+        Failure { text: format!("{:?}: {}", self.address, failure.text), ..*failure }
+    }
+}
+
+async fn within<T>(
+    deadline: Duration,
+    call: impl Future<Output = RedisResult<T>>,
+) -> Result<T, Failure> {
+    match timeout(deadline, call).await {
+        Ok(answer) => answer.map_err(Failure::from),
+        Err(_) => {
+            let ms = deadline.as_millis();
+            Err(Failure::unanswered(format!("it did not answer within {ms} ms")))
+        }
+    }
+}
+
+fn is_unknown_script(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
+}

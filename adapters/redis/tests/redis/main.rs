@@ -1,0 +1,9 @@
+//! The Redis store on real servers: the suite that every line store must pass, and what only this store has.
+
+mod arrangements;
+mod conformance;
+mod declared_keys;
+mod faults;
+mod losing;
+mod several_nodes;
+mod tidying;
