@@ -1,6 +1,7 @@
 //! Starting and stopping a server in this process: used by `jari serve`, the demo and the tests alike.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
