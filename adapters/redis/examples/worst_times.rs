@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use jari_conformance::SetClock;
 use jari_conformance::clauses::subject;
 use jari_conformance::history::START;
-use jari_line::{AdmitNow, AdmitNowOutcome, Change, SeenBits, Settings};
+use jari_line::{AdmitNow, AdmitNowOutcome, Change, Loss, Past, Receipt, SeenBits, Settings};
 use jari_ports::LineStore;
 use jari_redis::{RedisOptions, RedisStore};
 use jari_servers::{Kind, Server};
@@ -144,6 +144,7 @@ async fn measure(mut bench: Bench) -> Result<()> {
     bench.report("join of 512 who have a place").await?;
     waiting(&mut bench).await?;
     inside(&mut bench).await?;
+    lost(&mut bench).await?;
     ghosts(&mut bench).await
 }
 
@@ -219,6 +220,52 @@ async fn inside(bench: &mut Bench) -> Result<()> {
         bench.note().await?;
     }
     bench.report("leave of 512").await
+}
+
+/// The room is gone: a node tells all it knows, everybody shows their receipt, and the window ends.
+async fn lost(bench: &mut Bench) -> Result<()> {
+    let known = bench.store.read(&bench.room).await?.outcome;
+    bench.store.delete(&bench.room).await?;
+    bench.report("(delete)").await?;
+    let loss = Loss::Seen(Past { mark: known.mark(), origin: Some(known.origin()) });
+    let settings = known.settings().clone();
+    bench.store.recover(&bench.room, settings.clone(), loss).await?;
+    bench.note().await?;
+    bench.report("recover from nothing").await?;
+    for telling in known.tellings(known.mark()) {
+        bench.store.restore(&bench.room, Mark::NONE, 1, telling).await?;
+        bench.note().await?;
+    }
+    bench.report("restore of a part").await?;
+    let receipt = |seq: u64| Receipt {
+        subject: subject(seq - 1),
+        incarnation: known.mark().incarnation,
+        seq,
+        as_of: known.clocks().now,
+        pass: None,
+    };
+    for first in (1..=PEOPLE).step_by(JOIN_BATCH_MAX) {
+        let receipts = (first..(first + BATCH).min(PEOPLE + 1)).map(receipt).collect();
+        bench.store.reattach(&bench.room, Mark::NONE, receipts).await?;
+        bench.note().await?;
+    }
+    bench.report("reattach of 512").await?;
+    for _ in 0..29 {
+        bench.tick(1_000).await?;
+    }
+    bench.report("tick while it recovers").await?;
+    bench.store.read(&bench.room).await?;
+    bench.note().await?;
+    bench.report("read while it recovers, all receipts shown").await?;
+    bench.tick(1_000).await?;
+    bench.report("tick that ends the recovery").await?;
+    bench.store.recover(&bench.room, settings, Loss::Declared).await?;
+    bench.note().await?;
+    bench.report("recover that goes on from a million").await?;
+    for _ in 0..31 {
+        bench.tick(1_000).await?;
+    }
+    bench.report("(ticks)").await
 }
 
 /// Everybody closes the page: all become absent, all passes end, all absences run out, the bitmaps are cut off.

@@ -269,7 +269,7 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 }
 
 /// Numbers and the times that belong to them.
-pub(crate) fn times(pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Option<BTreeMap<u64, Timestamp>> {
+pub(crate) fn times(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<BTreeMap<u64, Timestamp>> {
     let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<u64>().ok();
     pairs.iter().map(|(of, at)| Some((number(of)?, Timestamp(number(at)?)))).collect()
 }

@@ -71,9 +71,9 @@ fn read_descent(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
     let set = |bytes: Vec<u8>| seq_text::from_bits(0, &bytes).ok_or_else(odd);
     let descent = &mut dump.descent;
     descent.unattached = set(answers.bytes()?)?;
-    descent.nodes = recovery_text::times(pairs(answers.value()?)?).ok_or_else(odd)?;
+    descent.nodes = recovery_text::times(&pairs(answers.value()?)?).ok_or_else(odd)?;
     let (known, shown) = (set(answers.bytes()?)?, set(answers.bytes()?)?);
-    let receipts = recovery_text::times(pairs(answers.value()?)?).ok_or_else(odd)?;
+    let receipts = recovery_text::times(&pairs(answers.value()?)?).ok_or_else(odd)?;
     if let Some(recovery) = &mut descent.recovery {
         *recovery = Recovery { known, shown, receipts, ..std::mem::take(recovery) };
     }

@@ -3,6 +3,7 @@
 mod arrangements;
 mod conformance;
 mod declared_keys;
+mod due_rooms;
 mod faults;
 mod losing;
 mod several_nodes;
