@@ -332,7 +332,7 @@ impl Ledger {
     pub fn standing(&self, incarnation: Incarnation, seq: Seq) -> Standing {
         let may_live = |told: &Recovery| self.w.contains(seq) || !told.known.contains(seq);
         if let Some(told) = &self.descent.recovery
-            && self.may_be_ours(incarnation, seq)
+            && (incarnation == self.incarnation || self.may_be_ours(incarnation, seq))
             && self.passes.get(seq).is_none()
         {
             return if may_live(told) { Standing::Recovering } else { Standing::Ended };

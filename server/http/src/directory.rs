@@ -223,13 +223,21 @@ impl RoomDirectory {
         self.groups.lock().await.remove(id);
     }
 
-    /// The rooms that want a tick now and are defined here.
+    /// The rooms that want a tick now and are defined here: those that the store names, and those where somebody is as far as
+    /// this node knows. A store that has lost a room does not name it; its tick is what shows the loss.
     ///
     /// # Errors
     /// The store's.
     pub async fn due(&self) -> Result<Vec<Arc<RoomEntry>>, StoreError> {
         let due = self.calls.run("due", self.calls.store.due()).await?;
-        Ok(due.iter().filter_map(|id| self.get(id).filter(|entry| !entry.is_deleted())).collect())
+        let rooms = self.rooms.load();
+        let is_peopled = |entry: &RoomEntry| {
+            entry.loaded().is_some_and(|room| room.read(|live| !live.ledger().is_idle()))
+        };
+        let missing = rooms.iter().filter(|(_, entry)| is_peopled(entry)).map(|(id, _)| id);
+        let missing = missing.filter(|id| due.binary_search(id).is_err());
+        let entries = due.iter().chain(missing).filter_map(|id| rooms.get(id));
+        Ok(entries.filter(|entry| !entry.is_deleted()).cloned().collect())
     }
 
     /// Sends everything gathered in memory to the store: before the process ends.

@@ -7,4 +7,5 @@ mod people;
 mod receipts;
 mod restored;
 mod site;
+mod told;
 mod two_nodes;

@@ -36,11 +36,15 @@ impl Person {
         person
     }
 
+    /// As a browser sends them.
+    pub(crate) fn all_cookies(&self) -> String {
+        let cookies = self.cookies.iter().map(|(name, text)| format!("{name}={text}"));
+        cookies.collect::<Vec<_>>().join("; ")
+    }
+
     async fn call(&mut self, method: Method, node: &Url, path: &str) -> Response {
-        let cookies: Vec<_> =
-            self.cookies.iter().map(|(name, text)| format!("{name}={text}")).collect();
         let request = self.client.request(method, node.join(path).expect("a path"));
-        let request = request.header(COOKIE, cookies.join("; "));
+        let request = request.header(COOKIE, self.all_cookies());
         let answer = request.send().await.expect("the node answers");
         for set in answer.headers().get_all(SET_COOKIE) {
             let set = set.to_str().expect("cookies are ASCII");

@@ -39,6 +39,8 @@ pub(crate) struct Site {
 
 pub(crate) struct Node {
     pub(crate) url: Url,
+    /// Where its numbers are.
+    pub(crate) ops: Url,
     pub(crate) state: AppState,
     stop: CancellationToken,
 }
@@ -64,6 +66,12 @@ pub(crate) fn ring() -> KeyRing {
 
 pub(crate) fn room_id() -> RoomId {
     ROOM.parse().expect("an id")
+}
+
+async fn port() -> (TcpListener, Url) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    (listener, format!("http://{address}/").parse().expect("a URL"))
 }
 
 impl Site {
@@ -95,9 +103,7 @@ impl Site {
 
     /// A node that has just started.
     pub(crate) async fn node(&self) -> Node {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("bound");
-        let url: Url = format!("http://{address}/").parse().expect("a URL");
+        let ((listener, url), (ops_listener, ops)) = (port().await, port().await);
         let join_limit = JoinLimit { per_minute: 0, burst: 1 };
         let state = AppState::start(AppParts {
             store: self.store.clone(),
@@ -117,7 +123,9 @@ impl Site {
         run(Box::pin(jari_http::control_watch::run(state.clone())));
         let serving = state.clone();
         run(Box::pin(async move { _ = jari_http::serve(serving, listener).await }));
-        Node { url, state, stop }
+        let numbers = jari_http::ops::serve(state.clone(), ops_listener, std::future::pending());
+        run(Box::pin(async move { _ = numbers.await }));
+        Node { url, ops, state, stop }
     }
 
     /// Somebody with an identity and nothing else.
