@@ -67,6 +67,7 @@ fn live(settings: &Settings, steps: &[Step]) -> Past1 {
         let mark = room.mark();
         match step {
             Step::Join(who) => _ = room.join(mark, &people(who)),
+            Step::JoinCrowd(count) => _ = room.join(mark, &known.crowd(*count)),
             Step::Leave(who) => _ = room.leave(mark, &people(who)),
             Step::Seen(offset, by) => _ = room.seen(mark, &known.seen(*offset, *by)),
             Step::Admit(ms) => {
