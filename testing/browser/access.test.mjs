@@ -1,27 +1,14 @@
 // The page is usable by everybody: screen readers, keyboards, small and dark screens, slow networks.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { test } from "node:test";
 import { newVisitor, shot, until, untilMode, useBrowser } from "./browser.mjs";
 import { newRoom } from "./jari.mjs";
+import { GRAVE, violations } from "./violations.mjs";
 
 useBrowser();
 
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PAGE_MAX_BYTES = 20000;
 const PHONE = { viewport: { width: 320, height: 640 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
-
-// Serious and critical violations, by rule and place.
-async function violations(page) {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
-  });
-}
 
 for (const colorScheme of ["light", "dark"]) {
   test(`waiting, leaving and entering have no serious violations, ${colorScheme}`, async () => {
@@ -35,15 +22,15 @@ for (const colorScheme of ["light", "dark"]) {
     await until("people behind", () => page.locator("#behind").textContent(), (text) => text === "14명");
     await room.act("announce", { text: "준비된 좌석은 모두 3,000석입니다." });
     await page.locator("#notice").waitFor();
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await violations(page, GRAVE), []);
     await shot(page, `waiting-${colorScheme}`);
     await page.locator("#leave").click();
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await violations(page, GRAVE), []);
     await shot(page, `leave-${colorScheme}`);
     await page.keyboard.press("Escape");
     await room.move(200);
     await untilMode(page, "admitted", 30000);
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await violations(page, GRAVE), []);
     await shot(page, `admitted-${colorScheme}`);
     assert.deepEqual(visitor.complaints, []);
   });

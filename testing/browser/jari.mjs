@@ -2,19 +2,20 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 
-function needed(name) {
+export function needed(name) {
   const value = process.env[name];
   assert.ok(value, `${name} must be set: see README.md`);
   return value;
 }
 
 export const JARI_URL = needed("JARI_URL").replace(/\/$/, "");
-const ADMIN_KEY = needed("JARI_ADMIN_KEY");
+export const ADMIN_KEY = needed("JARI_ADMIN_KEY");
 
-async function admin(method, path, body) {
-  const response = await fetch(`${JARI_URL}/v1/admin/${path}`, {
+// A call of the operator's API; `server` is another than the one that all tests share.
+export async function admin(method, path, body, server = { url: JARI_URL, key: ADMIN_KEY }) {
+  const response = await fetch(`${server.url}/v1/admin/${path}`, {
     method,
-    headers: { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server.key}`, "content-type": "application/json" },
     body: body && JSON.stringify(body),
   });
   const text = await response.text();
@@ -23,7 +24,7 @@ async function admin(method, path, body) {
 }
 
 // A room of one test's own. By default nobody is admitted until the test says so.
-export async function newRoom(settings = {}) {
+export async function newRoom(settings = {}, definition = {}) {
   const room = `t-${randomBytes(6).toString("hex")}`;
   await admin("POST", "rooms", {
     room,
@@ -31,6 +32,7 @@ export async function newRoom(settings = {}) {
     identity: "anonymous",
     target_url: `${JARI_URL}/v1/rooms/${room}?from=page`,
     settings: { capacity: 0, rate_per_s: 1, burst: 1, ...settings },
+    ...definition,
   });
   return {
     room,
@@ -40,6 +42,9 @@ export async function newRoom(settings = {}) {
       admin("PATCH", `rooms/${room}`, { settings: { capacity: 5000, rate_per_s, burst: rate_per_s } }),
     set: (changed) => admin("PATCH", `rooms/${room}`, { settings: changed }),
     act: (what, body = {}) => admin("POST", `rooms/${room}/${what}`, body),
+    stats: () => admin("GET", `rooms/${room}/stats`),
+    definition: () => admin("GET", `rooms/${room}`),
+    trail: async () => (await admin("GET", `audit?target=room:${room}`)).entries,
     // As many people from the API, who stand in line and never move.
     crowd: (people) => Promise.all(Array.from({ length: people }, () => join(room))),
   };

@@ -16,6 +16,11 @@ const STREAM_SHORT_MAX = 3;
 // Longest time that polls stand in for a stream that keeps failing.
 const STREAM_RETRY_MAX_MS = 120000;
 const POLL_MS = 5000;
+// A page on a stream asks this often as well: only an answer to a call can renew the receipt of its place, which is what
+// brings the place back should the server lose it. The server takes receipts of the last minutes.
+const RENEW_MS = 50000;
+// When the server has lost the line, every page shows its receipt: spread over this.
+const SHOW_SPREAD_MS = 3000;
 
 export class Connection {
   // `tell(state)` takes {view, viewAt, line, problem, skewMs, at}, plain data.
@@ -143,16 +148,26 @@ export class Connection {
     const began = Date.now();
     let opened = false;
     let returnMs = 0;
+    const renewing = setInterval(() => this.renew(), RENEW_MS);
     const end = await follow(`${this.base}/events`, this.stream, (event, data) => {
       opened = true;
       if (event === "reconnect") returnMs = data.after_ms;
-      return event === "reconnect" || this.hear(event, data);
+      const lost = event === "line" && data.state === "recovering";
+      if (lost) returnMs = 1 + SHOW_SPREAD_MS * Math.random();
+      return this.hear(event, data) || lost || event === "reconnect";
     });
+    clearInterval(renewing);
     this.stream = {};
     if (!opened) return this.withoutStream(end, pause);
     this.streamFailures = 0;
     this.shortStreams = Date.now() - began < STREAM_SHORT_MS ? this.shortStreams + 1 : 0;
     return returnMs || (this.shortStreams > STREAM_SHORT_MAX ? pause : 0);
+  }
+
+  // The cookie is what counts: what the answer says, the stream says sooner.
+  async renew() {
+    const { status } = await call("GET", `${this.base}/places/me`);
+    if (status === 401 || status === 503) this.interrupt();
   }
 
   // Takes an event in; true where a poll must follow: passes and ends are fetched, with every retry that a poll has.

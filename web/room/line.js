@@ -42,6 +42,7 @@ const IDLE_PROBLEMS = {
   identity: "identity",
   entry: "entry",
   room_full: "room_full",
+  recovering: "recovering",
 };
 
 // What the page shows, as one word (a key of the texts `headline.*` and `detail.*`).
@@ -67,7 +68,8 @@ function waitingMode(status, state) {
     case "closed":
       return "closed_kept";
     case "sold_out":
-      return "sold_out";
+    case "recovering":
+      return state;
     default:
       return status;
   }

@@ -102,7 +102,7 @@ function drawNotice(line) {
 export function troubleText({ view, problem, at = 0 }, offlineAt) {
   if (!view || view.status === "ended") return "";
   if (navigator.onLine === false && (problem || at < offlineAt)) return say("trouble.offline");
-  return problem ? say("trouble.retry") : "";
+  return problem && problem.code !== "recovering" ? say("trouble.retry") : "";
 }
 
 function drawTrouble({ state, offlineAt }) {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::command::command;
+use crate::web;
 
 #[derive(Args, Debug)]
 pub struct RunArgs {
@@ -26,6 +27,7 @@ pub struct RunArgs {
 /// # Errors
 /// Where cargo cannot be started.
 pub fn run(root: &Path, args: &RunArgs) -> Result<()> {
+    web::build_where_possible(root);
     let mut cargo = command(root, "cargo", &["run", "--package", "jari", "--bin", "jari"]);
     if args.release {
         cargo.arg("--release");

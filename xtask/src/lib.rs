@@ -6,9 +6,11 @@ pub mod bench;
 mod command;
 pub mod demo;
 pub mod machine;
+mod node;
 pub mod openapi;
 pub mod test;
 pub mod tidy;
+pub mod web;
 
 use std::path::PathBuf;
 

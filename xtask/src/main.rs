@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{bench, demo, openapi, root, test, tidy};
+use xtask::{bench, demo, openapi, root, test, tidy, web};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Project tasks", bin_name = "cargo xtask")]
@@ -22,6 +22,8 @@ enum Task {
     Test(test::TestArgs),
     /// Check what the compiler does not: layers, file heads and sizes, names, words, links
     Tidy,
+    /// Build the operator's page for the server to embed; needs Node.js
+    Web,
     /// Measure the product on this machine: `bench line`, `bench k6`
     Bench(bench::BenchArgs),
     /// Write docs/reference/openapi.json from the server's handlers
@@ -45,6 +47,7 @@ fn run(task: Task) -> Result<()> {
         Task::Run(args) => demo::run(&root, &args),
         Task::Test(args) => test::run(&root, &args),
         Task::Tidy => tidy::run(&root),
+        Task::Web => web::build(&root),
         Task::Bench(args) => bench::run(&root, &args),
         Task::Openapi(args) => openapi::run(&root, &args),
     }

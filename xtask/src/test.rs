@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
+use crate::web;
 use report::{Report, Tally};
 
 #[derive(Args, Debug)]
@@ -30,6 +31,8 @@ pub struct TestArgs {
 enum Step {
     /// Install what the other steps need and this machine lacks
     Tools,
+    /// Build the operator's page, where there is Node.js
+    Web,
     /// `cargo xtask tidy`
     Tidy,
     /// Formatting
@@ -53,8 +56,9 @@ enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Tools,
+        Self::Web,
         Self::Tidy,
         Self::Fmt,
         Self::Clippy,
@@ -76,6 +80,7 @@ impl Step {
         let nothing_counted = |result| (Tally::default(), result);
         match self {
             Self::Tools => nothing_counted(tools::install(root, args.wants(Self::Browser))),
+            Self::Web => nothing_counted(web_step(root, args)),
             Self::Tidy => nothing_counted(crate::tidy::run(root)),
             Self::Fmt => nothing_counted(checks::fmt(root)),
             Self::Clippy => nothing_counted(checks::clippy(root)),
@@ -88,6 +93,15 @@ impl Step {
             Self::Browser => browser::run_tests(root),
         }
     }
+}
+
+/// The browser tests need the page; all others hold without it.
+fn web_step(root: &Path, args: &TestArgs) -> Result<()> {
+    if args.wants(Step::Browser) {
+        return web::build(root);
+    }
+    web::build_where_possible(root);
+    Ok(())
 }
 
 impl TestArgs {

@@ -2,6 +2,7 @@
 //! nothing is mended by itself. Function length is clippy's `too_many_lines`.
 
 mod layers;
+mod messages;
 mod pages;
 mod shape;
 mod sources;
@@ -50,6 +51,7 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
         findings.extend(words::check(source));
     }
     findings.extend(pages::check(root, &sources, &crates));
+    findings.extend(messages::check(&sources));
     findings.sort();
     Ok(findings)
 }

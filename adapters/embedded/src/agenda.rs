@@ -48,7 +48,7 @@ mod tests {
         let mut agenda = Agenda::default();
         agenda.set(&b, Some(Timestamp(0)));
         agenda.set(&a, Some(Timestamp(10)));
-        assert_eq!(agenda.due(Timestamp(9)), [b.clone()]);
+        assert_eq!(agenda.due(Timestamp(9)), std::slice::from_ref(&b));
         assert_eq!(agenda.due(Timestamp(10)), [a.clone(), b.clone()]);
         agenda.set(&a, Some(Timestamp(20)));
         agenda.set(&b, None);

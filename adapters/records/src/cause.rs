@@ -1,6 +1,7 @@
 //! What a database refused, in an operator's words: by SQLite's result codes and PostgreSQL's SQLSTATE.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
@@ -85,6 +86,10 @@ impl From<&sqlx::Error> for Cause {
     fn from(error: &sqlx::Error) -> Cause {
         match error {
             sqlx::Error::Decode(what) => Cause::Corrupt(what.to_string()),
+            // What rustls refuses comes as bytes that it cannot take.
+            sqlx::Error::Io(what) if what.kind() == ErrorKind::InvalidData => {
+                Cause::Tls(what.to_string())
+            }
             sqlx::Error::Io(what) => Cause::Unreachable(what.to_string()),
             sqlx::Error::Tls(what) => Cause::Tls(what.to_string()),
             sqlx::Error::PoolTimedOut => Cause::Unreachable("no free connection in time".into()),

@@ -96,14 +96,10 @@ async fn issue_4_processes_that_migrate_at_once_do_so_once() {
     let server = Postgres::start();
     for _ in 0..5 {
         let database = server.database();
-        let starts: Vec<_> = (0..6)
-            .map(|_| {
-                let database = database.clone();
-                tokio::spawn(async move { open(&database).await })
-            })
-            .collect();
-        for start in starts {
-            let records = start.await.unwrap().unwrap();
+        let start = || open(&database);
+        let started = tokio::join!(start(), start(), start(), start(), start(), start());
+        for records in <[_; 6]>::from(started) {
+            let records = records.unwrap();
             assert_eq!(records.revision().await, Ok(0));
             records.close().await;
         }
@@ -252,5 +248,33 @@ async fn issue_4_a_write_behind_a_foreign_lock_gives_up_in_time() {
     });
     assert_eq!(records.signing_keys().await.unwrap(), []);
     assert_eq!(records.add_signing_key(key(1), entry()).await, Ok(()));
+    records.close().await;
+}
+
+/// A server that accepts and says nothing, as behind a broken network: while it starts, and while it is in use.
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_a_silent_server_is_given_up_in_time_and_used_again() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let started = Instant::now();
+    let cause = refusal(&format!("postgres://jari@{}/jari", silent.local_addr().unwrap())).await;
+    assert!(matches!(cause, Cause::Unreachable(_)), "{cause}");
+    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
+
+    let mut server = Postgres::start();
+    let database = server.database();
+    let records = open(&database).await.unwrap();
+    records.add_signing_key(key(1), entry()).await.unwrap();
+    server.freeze();
+    let started = Instant::now();
+    let refused = records.signing_keys().await.unwrap_err();
+    assert!(matches!(refused, ControlError::Unavailable(_)), "{refused}");
+    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
+    server.thaw();
+    let again = async {
+        while records.add_signing_key(key(2), entry()).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENT, again).await.unwrap();
     records.close().await;
 }

@@ -6,7 +6,7 @@ use jari_units::{EventNo, Incarnation, Millis, NodeId, Seq, Timestamp, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Ledger;
-use crate::{Phase, SeqSet, Tick};
+use crate::{Phase, Receipt, SeqSet, Tick};
 
 /// Where a room comes from. The default is a room that never lost anything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,6 +108,37 @@ impl Ledger {
     #[must_use]
     pub fn is_unattached(&self, seq: Seq) -> bool {
         self.descent.unattached.contains(seq)
+    }
+
+    /// Whether a receipt may tell the store something that this copy does not know: whose a place is, that it lives, or a
+    /// newer confirmation. False for all but a few once the window is over.
+    #[must_use]
+    pub fn wants(&self, receipt: &Receipt) -> bool {
+        let seq = receipt.seq;
+        if self.is_unattached(seq) {
+            return true;
+        }
+        let Some(told) = &self.descent.recovery else {
+            return false;
+        };
+        let ended = told.known.contains(seq) && !self.is_live(seq);
+        if ended || !self.names(receipt) {
+            return false;
+        }
+        match receipt.pass {
+            Some(grant) => {
+                let further = self.passes.get(seq).is_some_and(|pass| pass.grant < grant);
+                !told.shown.contains(seq) || further
+            }
+            None => told.receipts.get(&seq).is_none_or(|at| *at < receipt.as_of.min(told.began)),
+        }
+    }
+
+    /// When the store last confirmed what this copy says of places, by the store's clock; the beginning of time while it
+    /// recovers: what was told so far may be old.
+    #[must_use]
+    pub fn confirmed_at(&self) -> Timestamp {
+        if self.is_recovering() { Timestamp::default() } else { self.clocks.now }
     }
 
     /// Whether a token's number means the same place here.

@@ -199,7 +199,7 @@ impl Ledger {
     }
 
     /// The receipt's number means the same place here.
-    fn names(&self, receipt: &Receipt) -> bool {
+    pub(crate) fn names(&self, receipt: &Receipt) -> bool {
         let (incarnation, seq) = (receipt.incarnation, receipt.seq);
         self.is_ours(incarnation, seq) || self.is_recovering() && self.may_be_ours(incarnation, seq)
     }

@@ -155,7 +155,7 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 /// Where control data lives. Every write is durable when answered.
 ///
 /// A write takes the audit entry that tells of it: both are there afterwards or neither, whenever the process ends. A
-/// write that is refused leaves no entry. Several nodes may use the same control data: what one of them wrote, the others
+/// write that is refused leaves no entry. No text holds a NUL: not every database could keep it. Several nodes may use the same control data: what one of them wrote, the others
 /// read from then on, and [`revision`](Control::revision) tells them that it is time to.
 pub trait Control: Send + Sync + std::fmt::Debug {
     /// Rises with each write of a room, group, API key or signing key, in the same step as the write; 0 before the first.

@@ -1,8 +1,9 @@
-//! Bodies of the operator's API: definitions, live control, groups, keys, audit and statistics.
+//! Bodies of the operator's API: definitions, live control, groups, keys, audit, statistics and the live view.
 
 mod control;
 mod group;
 mod key;
+mod live;
 mod patch;
 mod room;
 mod settings;
@@ -13,6 +14,9 @@ pub use group::{GroupBody, GroupList, GroupView};
 pub use key::{
     ApiKeyCreated, ApiKeyList, ApiKeyScope, ApiKeyView, AuditEntryView, AuditPageView,
     NewApiKeyBody,
+};
+pub use live::{
+    DwellView, GroupLive, HistoryList, LiveFrame, PacerName, RoomHistory, RoomLive, SecondView,
 };
 pub use patch::merge;
 pub use room::{OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};

@@ -46,6 +46,9 @@ pub enum LineState {
     NotOpen,
     Closed,
     SoldOut,
+    /// The store lost some of the line's history, and it is being put together again: places are kept, positions are told
+    /// again in half a minute at most.
+    Recovering,
 }
 
 impl From<&jari_line::Phase> for LineState {

@@ -138,6 +138,8 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     tokio::spawn(stop.clone().run_until_cancelled_owned(jari_http::admitter::run(state.clone())));
     let watch = jari_http::control_watch::run(state.clone());
     tokio::spawn(stop.clone().run_until_cancelled_owned(watch));
+    let feed = jari_http::operator_feed::run(state.clone());
+    tokio::spawn(stop.clone().run_until_cancelled_owned(feed));
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
     tracing::info!(%public_addr, %ops_addr, "serving on {public_addr}, operators on {ops_addr}");
     let drain_limit = Duration::from_millis(config.http.drain_timeout.0);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jari_units::Millis;
 
 use crate::fields::{FIELDS, Kind};
-use crate::{Config, ConfigErrors, LogFormat, Overrides, Problem, Sources, StoreUrl};
+use crate::{Config, ConfigErrors, LogFormat, Overrides, Problem, RecordsUrl, Sources, StoreUrl};
 
 /// A file with `toml` in it, the variables, and the overrides.
 fn load(
@@ -228,8 +228,7 @@ fn proxies_are_networks_or_addresses() {
 
 #[test]
 fn unknown_keys_are_errors_that_name_the_nearest() {
-    let file =
-        "htttp.listen = \"secret\"\nport = 80\n[store]\ndata = \"x\"\n[redis]\nurl = \"y\"\n[log]";
+    let file = "htttp.listen = \"secret\"\nport = 80\n[store]\ndata = \"x\"\n[redis]\nnodes = \"y\"\n[log]";
     let variables = [("JARI__HTTP__LISTN", "1.2.3.4:5"), ("JARI_HTTP__LISTEN", "not ours")];
     let found = load(file, &variables, flag("http.listens", "secret")).unwrap_err().problems;
     let told: Vec<_> = found.iter().map(|found| (found.key.as_str(), found.fix.as_str())).collect();
@@ -240,6 +239,7 @@ fn unknown_keys_are_errors_that_name_the_nearest() {
         [
             ("htttp.listen", did_you_mean_listen),
             ("port", remove),
+            ("redis.nodes", remove),
             ("redis.url", "did you mean store.url?"),
             ("store.data", "did you mean store.data_dir?"),
             ("http.listn", did_you_mean_listen),
@@ -313,7 +313,7 @@ fn a_databases_password_is_neither_told_nor_logged() {
     let config =
         load(&file_with("records.url", &format!("\"{address}\"")), &[], flag("log.level", "info"));
     let config = config.unwrap();
-    assert_eq!(config.records.url.as_ref().map(|url| url.with_password()), Some(address));
+    assert_eq!(config.records.url.as_ref().map(RecordsUrl::with_password), Some(address));
     let shown = format!("{config:?} {}", config.explain());
     assert!(shown.contains("jari:redacted@db") && !shown.contains("hunter2"), "{shown}");
     for slip in ["postgres://jari:hunter2@db:port/jari", "postgres://jari:hunter2@db"] {

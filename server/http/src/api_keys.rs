@@ -192,6 +192,12 @@ impl ApiKeys {
         self.table.read().check(authorization).ok().map(|caller| caller.key_id)
     }
 
+    /// Whether the key of that id is still good: for calls that last.
+    #[must_use]
+    pub fn stands(&self, id: &str) -> bool {
+        self.table.read().by_id.get(id).is_some_and(|key| key.revoked_at.is_none())
+    }
+
     /// Writes last uses every few seconds, for ever.
     pub async fn keep_noting_uses(&self) {
         let mut every = tokio::time::interval(NOTE_EVERY);

@@ -17,6 +17,7 @@ use jari_units::RoomId;
 use tokio::time::Instant;
 
 use crate::metrics::method_label;
+use crate::room::counts::count_refusal;
 use crate::state::AppState;
 
 /// The answer's own number, so that a person can name a call to an operator.
@@ -65,6 +66,9 @@ pub(crate) async fn log_call(
     let code = response.extensions().get::<Code>().map(|code| code.as_str());
     if let Some(code) = code {
         log.state.metrics.refused(code);
+    }
+    if key_id.is_none() {
+        count_refusal(&log.state, room.as_ref(), &response);
     }
     let actor = key_id.map_or_else(|| "visitor".to_owned(), |id| format!("key:{id}"));
     let method = method_label(&method);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use jari_line::{Change, GroupSettings, Settings};
+use jari_line::{Change, GroupSettings, Past, Settings};
 use jari_ports::{Control, LimitGroup, RoomDefinition, StoreError};
 use jari_units::{GroupId, Mark, RoomId};
 use tokio::sync::{Mutex, OnceCell};
@@ -16,7 +16,9 @@ use tokio_util::sync::CancellationToken;
 use adopt::Owed;
 
 use crate::jitter::Jitter;
+use crate::losses::Losses;
 use crate::room::RoomRuntime;
+use crate::room::recovery::recover;
 use crate::state::StartError;
 use crate::store_calls::StoreCalls;
 
@@ -25,6 +27,7 @@ type Rooms = HashMap<RoomId, Arc<RoomEntry>>;
 #[derive(Debug)]
 pub struct RoomDirectory {
     calls: Arc<StoreCalls>,
+    losses: Arc<Losses>,
     jitter: Arc<Jitter>,
     /// Read by every request, so without a lock.
     rooms: ArcSwap<Rooms>,
@@ -37,6 +40,7 @@ pub struct RoomDirectory {
 #[derive(Debug)]
 pub struct RoomEntry {
     calls: Arc<StoreCalls>,
+    losses: Arc<Losses>,
     jitter: Arc<Jitter>,
     definition: ArcSwap<RoomDefinition>,
     runtime: OnceCell<Arc<RoomRuntime>>,
@@ -64,14 +68,14 @@ impl RoomEntry {
 
     async fn load(&self) -> Result<Arc<RoomRuntime>, StoreError> {
         if self.is_deleted() {
-            // Loading would make the room anew in the store.
+            // Loading would bring the room back in the store.
             return Err(StoreError::UnknownRoom(self.definition().id.clone()));
         }
         let load = || {
             let definition = self.definition();
-            let (calls, jitter) = (self.calls.clone(), self.jitter.clone());
-            let settings = wanted(&definition);
-            RoomRuntime::load(definition.id.clone(), settings, calls, jitter, self.stop.clone())
+            let (store, jitter) = ((self.calls.clone(), self.losses.clone()), self.jitter.clone());
+            let (settings, stop) = (wanted(&definition), self.stop.clone());
+            async move { RoomRuntime::load(&definition, settings, store, jitter, stop).await }
         };
         self.runtime.get_or_try_init(load).await.cloned()
     }
@@ -99,18 +103,19 @@ fn wanted(definition: &RoomDefinition) -> Settings {
 }
 
 impl RoomDirectory {
-    /// Reads all definitions and makes the store agree with them: makes missing rooms, pushes changed settings, sets
+    /// Reads all definitions and makes the store agree with them: has lost rooms recovered, pushes changed settings, sets
     /// groups.
     ///
     /// # Errors
     /// Where control or the store does not answer.
     pub async fn start(
         calls: Arc<StoreCalls>,
+        losses: Arc<Losses>,
         jitter: Arc<Jitter>,
         control: &dyn Control,
     ) -> Result<Self, StartError> {
         let (rooms, groups, owed) = Default::default();
-        let directory = RoomDirectory { calls, jitter, rooms, groups, owed };
+        let directory = RoomDirectory { calls, losses, jitter, rooms, groups, owed };
         for group in control.groups().await? {
             directory.groups.lock().await.insert(group.id, group.settings);
         }
@@ -140,15 +145,17 @@ impl RoomDirectory {
         rooms
     }
 
-    /// Before a room is made: removes what an unfinished deletion left in the store, which is another room's line. Touches
-    /// no room at work.
+    /// Before control has a new room: makes it in the store, so that one that control has and the store has not was lost.
+    /// What an unfinished deletion left there goes first, it is another room's line. Touches no room at work.
     ///
     /// # Errors
     /// The store's.
-    pub async fn clear(&self, id: &RoomId) -> Result<(), StoreError> {
+    pub async fn prepare(&self, definition: &RoomDefinition) -> Result<(), StoreError> {
+        let (calls, id) = (&self.calls, &definition.id);
         let _groups = self.groups.lock().await;
         if self.get(id).is_none_or(|entry| entry.is_deleted()) {
-            self.calls.run("delete", self.calls.store.delete(id)).await?;
+            calls.run("delete", calls.store.delete(id)).await?;
+            calls.run("create", calls.store.create(id, wanted(definition))).await?;
         }
         Ok(())
     }
@@ -190,6 +197,15 @@ impl RoomDirectory {
         self.calls.run("delete", self.calls.store.delete(id)).await?;
         self.edit(|rooms| _ = rooms.remove(id));
         Ok(())
+    }
+
+    /// All limit groups, in order of id; `None` while one of them, or a room, is being changed.
+    #[must_use]
+    pub fn try_groups(&self) -> Option<Vec<(GroupId, GroupSettings)>> {
+        let groups = self.groups.try_lock().ok()?;
+        let mut groups: Vec<_> = groups.iter().map(|(id, limits)| (id.clone(), *limits)).collect();
+        groups.sort_by(|a, b| a.0.cmp(&b.0));
+        Some(groups)
     }
 
     /// Takes in a limit group that control has stored.
@@ -236,26 +252,24 @@ impl RoomDirectory {
         }
     }
 
-    /// Makes the store's room agree with its definition.
+    /// Makes the store's room agree with its definition. One that the store has not was lost, for whoever defines a room
+    /// makes it first.
     async fn settle(&self, definition: &RoomDefinition) -> Result<(), StoreError> {
         let (calls, id) = (&self.calls, &definition.id);
         let settings = wanted(definition);
-        let created = calls.run("create", calls.store.create(id, settings.clone())).await?.outcome;
-        let loaded = self.get(id).and_then(|entry| entry.loaded().cloned());
-        if let Some(runtime) = &loaded {
-            runtime.set_settings(settings.clone());
+        let change = Change::Settings(Box::new(settings.clone()));
+        if let Some(runtime) = self.get(id).and_then(|entry| entry.loaded().cloned()) {
+            runtime.set_settings(settings);
+            return runtime.change(change).await.map(|_| ());
         }
-        if created {
-            return Ok(());
-        }
-        let change = Change::Settings(Box::new(settings));
-        match loaded {
-            Some(runtime) => _ = runtime.change(change).await?,
-            None => {
-                _ = calls.run("change", calls.store.change(id, Mark::NONE, change)).await?;
+        match calls.run("change", calls.store.change(id, Mark::NONE, change)).await {
+            Err(StoreError::UnknownRoom(_)) => {
+                let with = (&**calls, &*self.losses);
+                let nothing = Past::default();
+                recover(with, &definition.into(), settings, nothing).await.map(|_| ())
             }
+            changed => changed.map(|_| ()),
         }
-        Ok(())
     }
 
     async fn push_groups(
@@ -285,14 +299,19 @@ impl RoomDirectory {
             entry.definition.store(Arc::new(definition));
             return;
         }
-        let entry = Arc::new(RoomEntry {
+        let entry = self.entry(definition);
+        self.edit(|rooms| _ = rooms.insert(id.clone(), entry.clone()));
+    }
+
+    fn entry(&self, definition: RoomDefinition) -> Arc<RoomEntry> {
+        Arc::new(RoomEntry {
             calls: self.calls.clone(),
+            losses: self.losses.clone(),
             jitter: self.jitter.clone(),
             definition: ArcSwap::from_pointee(definition),
             runtime: OnceCell::new(),
             stop: CancellationToken::new(),
-        });
-        self.edit(|rooms| _ = rooms.insert(id.clone(), entry.clone()));
+        })
     }
 
     /// Replaces the map by an edited copy: rooms come and go by hand, requests by the thousand.

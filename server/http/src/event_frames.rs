@@ -25,10 +25,18 @@ impl EventId {
 
 /// One frame. Compact JSON has no line breaks, so `data:` is one line.
 pub(crate) fn frame(event: &str, at: Mark, data: &impl Serialize) -> Bytes {
+    let id = format!("id: {}-{}\n", at.incarnation, at.event_no);
+    written(&id, event, data)
+}
+
+/// One frame of a stream that nobody resumes: it has no id.
+pub(crate) fn passing_frame(event: &str, data: &impl Serialize) -> Bytes {
+    written("", event, data)
+}
+
+fn written(id: &str, event: &str, data: &impl Serialize) -> Bytes {
     let mut out = BytesMut::with_capacity(512);
-    out.put_slice(
-        format!("id: {}-{}\nevent: {event}\ndata: ", at.incarnation, at.event_no).as_bytes(),
-    );
+    out.put_slice(format!("{id}event: {event}\ndata: ").as_bytes());
     let mut writer = (&mut out).writer();
     serde_json::to_writer(&mut writer, data).expect("views hold only text and numbers");
     out.put_slice(b"\n\n");

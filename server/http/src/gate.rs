@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use jari_api::Code;
-use jari_line::{PassGrant, PassOutcome};
+use jari_line::{LostHistory, PassGrant, PassOutcome, ReattachOutcome, Standing};
 use jari_pass::PassToken;
 use jari_ports::{OnStoreFailure, RoomDefinition, StoreError};
 use jari_units::limits::TICK;
@@ -16,6 +16,7 @@ use crate::directory::RoomEntry;
 use crate::identity;
 use crate::place_view::{acknowledged_end, sign_pass};
 use crate::problem_response::Refusal;
+use crate::receipts;
 use crate::room::{BatchError, RoomRuntime};
 use crate::state::AppState;
 
@@ -58,7 +59,7 @@ struct Live {
 /// Decides whether a request passes.
 ///
 /// # Errors
-/// 503 `store_unavailable` where the room lets nobody pass while the store is down.
+/// 503 `store_unavailable` or `recovering` where the room lets nobody pass while the store is down, or has lost the pass.
 pub(crate) async fn check(
     state: &AppState,
     entry: &RoomEntry,
@@ -86,6 +87,10 @@ pub(crate) async fn check(
         }
         Ok(None) => Ok(refused(ENDED)),
         Err(BatchError::Store(StoreError::Unavailable(_))) => without_store(state, &room, &token),
+        // What the store knew of the pass is lost, and is being put together again.
+        Err(BatchError::Store(StoreError::LostHistory(_) | StoreError::UnknownRoom(_))) => {
+            while_recovering(state, &room, &token)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -122,6 +127,23 @@ fn without_store(
     Ok(Passage::Admitted { pass: token.pass, expires_at: token.expires_at, renewed: None })
 }
 
+/// The room lost history and nobody knows yet how the pass stands: not 428, which would send its owner away.
+fn while_recovering(
+    state: &AppState,
+    room: &RoomDefinition,
+    token: &PassToken,
+) -> Result<Passage, Refusal> {
+    let good = token.expires_at > state.clock.now();
+    match room.on_store_failure {
+        OnStoreFailure::Wait | OnStoreFailure::Pass if good => without_store(state, room, token),
+        OnStoreFailure::Pass => {
+            state.metrics.passed_unchecked(room.id.as_str());
+            Ok(Passage::Unchecked)
+        }
+        OnStoreFailure::Wait | OnStoreFailure::Refuse => Err(Refusal::new(Code::Recovering)),
+    }
+}
+
 /// Uses the pass. `None`: it has ended.
 async fn use_pass(
     state: &AppState,
@@ -132,6 +154,9 @@ async fn use_pass(
     let now = state.clock.now();
     let ttl = runtime.read(|live| live.ledger().settings().pass_ttl);
     let Some(live) = known(runtime, id, now) else {
+        if runtime.read(|live| live.ledger().is_recovering()) {
+            return Box::pin(show(state, runtime, token)).await;
+        }
         // Ended, or newer than this replica: the store knows.
         return claim(state, runtime, id).await;
     };
@@ -142,7 +167,12 @@ async fn use_pass(
     if !live.grant.claimed {
         return match claim(state, runtime, id).await {
             // The claim clock stands still while the store is away: its owner has come in time.
-            Err(BatchError::Store(StoreError::Unavailable(_))) => {
+            // Or has lost it, which is not its owner's doing.
+            Err(BatchError::Store(
+                StoreError::Unavailable(_)
+                | StoreError::LostHistory(_)
+                | StoreError::UnknownRoom(_),
+            )) => {
                 runtime.note_use(id);
                 Ok(Some(live))
             }
@@ -161,6 +191,33 @@ async fn use_pass(
             runtime.note_use(id);
             Ok(Some(live))
         }
+    }
+}
+
+/// A pass that this replica does not know, while the room recovers: its cookie brings it back, unless it has ended.
+async fn show(
+    state: &AppState,
+    runtime: &RoomRuntime,
+    token: &PassToken,
+) -> Result<Option<Live>, BatchError> {
+    let (ended, mark) = runtime.read(|live| {
+        let ledger = live.ledger();
+        let standing = ledger.standing(token.pass.incarnation, token.pass.seq);
+        (standing == Standing::Ended, ledger.mark())
+    });
+    if ended {
+        return Ok(None);
+    }
+    let shown = match receipts::of_pass(token, state.clock.now()) {
+        Some(receipt) => runtime.show(receipt).await?,
+        None => None,
+    };
+    match shown {
+        Some(ReattachOutcome::Admitted(grant)) if grant.id.seq == token.pass.seq => {
+            Ok(Some(acknowledged(state, runtime, grant)))
+        }
+        Some(_) => Ok(None),
+        None => Err(StoreError::from(LostHistory { store: mark, caller: mark }).into()),
     }
 }
 

@@ -44,7 +44,8 @@ async fn healthz() -> &'static str {
     "alive\n"
 }
 
-/// It can serve: store and records answer, and it is not going away.
+/// It can serve visitors: the store answers, and it is not going away. Records that are down are told and no reason to be
+/// passed over: visitors need none, and a database that all nodes share would take all of them away at once.
 async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     let mut problems = Vec::new();
     if state.drain.has_begun() {
@@ -52,21 +53,24 @@ async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     }
     let (store, records) = tokio::join!(
         timeout(PROBE_TIMEOUT, state.store.rooms()),
-        timeout(PROBE_TIMEOUT, state.control.groups()),
+        timeout(PROBE_TIMEOUT, state.control.revision()),
     );
     match store {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => problems.push(error.to_string()),
         Err(_) => problems.push(format!("the line store gave no answer in {PROBE_TIMEOUT:?}")),
     }
-    match records {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => problems.push(error.to_string()),
-        Err(_) => problems.push(format!("the records gave no answer in {PROBE_TIMEOUT:?}")),
-    }
+    let operators = match records {
+        Ok(Ok(_)) => String::new(),
+        Ok(Err(error)) => format!("operators wait: {error}\n"),
+        Err(_) => format!("operators wait: the records gave no answer in {PROBE_TIMEOUT:?}\n"),
+    };
     match problems.as_slice() {
-        [] => (StatusCode::OK, "ready\n".to_owned()),
-        _ => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", problems.join("\n"))),
+        [] => (StatusCode::OK, format!("ready\n{operators}")),
+        _ => {
+            let problems = problems.join("\n");
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{problems}\n{operators}"))
+        }
     }
 }
 
@@ -82,7 +86,7 @@ async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Response {
 fn observe(state: &AppState) -> Observed {
     // A room that nobody has used since the start has no replica yet; its first tick loads it.
     let entries = state.rooms.list();
-    let rooms = entries.iter().filter_map(|entry| entry.loaded()).map(|room| room.counts());
+    let rooms = entries.iter().filter_map(|entry| entry.loaded()).map(|room| room.measured());
     Observed {
         rooms: rooms.collect(),
         store_down: state.store_health.down_for().unwrap_or_default(),

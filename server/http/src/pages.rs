@@ -1,6 +1,7 @@
-//! What a browser shows of a room: the visitor's page, its version without scripts, and the files both load. Decides
-//! nothing about places: it asks the same functions as the API.
+//! What a browser shows: a room's page, its version without scripts, the files both load, and the operator's page.
+//! Decides nothing about places: it asks the same functions as the API.
 
+mod admin;
 mod assets;
 mod bundle;
 mod encoded;
@@ -34,6 +35,10 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/rooms/{room}/plain/join", post(plain_handler::join))
         .route("/rooms/{room}/plain/leave", post(plain_handler::leave))
         .route("/assets/{hash}/{file}", get(assets::get))
+        .route("/admin", get(admin::show))
+        .route("/admin/", get(admin::show))
+        .route("/admin/licenses.txt", get(admin::licenses))
+        .route("/admin/assets/{file}", get(admin::asset))
         .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
         .layer(Extension(Arc::new(scripted::ReadyPages::default())))
 }

@@ -19,7 +19,13 @@ pub(crate) struct Seen {
     pub directed: Millis,
     /// When the store last confirmed all this.
     pub as_of: Timestamp,
+    /// The incarnation that confirmed it, which new tokens name; `None` while it may still turn out otherwise.
+    pub incarnation: Option<Incarnation>,
 }
+
+/// While a room recovers, everybody asks once, spread over so much more: their receipts are what brings the line back.
+/// Nobody is told anything new before the window's end.
+const ASK_WHILE_RECOVERING: Millis = Millis(4_000);
 
 /// How a place stands in `live`.
 #[must_use]
@@ -56,7 +62,8 @@ pub(crate) fn see(
         pass: None,
         server_time: state.clock.now().into(),
     };
-    Seen { view, standing, directed, as_of: ledger.clocks().now }
+    let incarnation = (!ledger.is_recovering()).then(|| ledger.mark().incarnation);
+    Seen { view, standing, directed, as_of: ledger.confirmed_at(), incarnation }
 }
 
 fn status(standing: Standing) -> (PlaceStatus, Option<u64>) {
@@ -76,7 +83,11 @@ fn directed(live: &Live, standing: Standing, jitter: u32) -> Millis {
     let ahead = match standing {
         Standing::InLine { position } => position - 1,
         // Their turn comes with a tick or two.
-        Standing::Absent { .. } | Standing::Recovering => 0,
+        Standing::Absent { .. } => 0,
+        Standing::Recovering => {
+            let spread = (u64::from(jitter) * ASK_WHILE_RECOVERING.0) >> u32::BITS;
+            return ASK_WHILE_RECOVERING + Millis(spread);
+        }
         // Nothing will change but by their own hand, or by the end of the pass.
         Standing::Admitted(_) | Standing::Ended => u64::MAX,
     };

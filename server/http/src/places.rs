@@ -15,6 +15,7 @@ use crate::cookies::CookieKind;
 use crate::identity::{self, Joiner, PLACE_COOKIE_TTL, ROOM_VISITOR_TTL};
 use crate::place_view::{self, Seen};
 use crate::problem_response::Refusal;
+use crate::receipts;
 use crate::room::{Joined, RoomRuntime};
 use crate::state::AppState;
 
@@ -46,6 +47,13 @@ pub(crate) async fn join(
         .join(address)
         .map_err(|after| Refusal::new(Code::TooManyJoins).poll_after(after))?;
     let runtime = entry.runtime().await?;
+    // Whoever has a place that the store has lost shows it first, and then finds it.
+    if let Ok(place) = identity::receipt(state, &definition.id, headers)
+        && place.subject == joiner.subject
+    {
+        know(&runtime, &place).await?;
+        receipts::show(state, &definition, &runtime, headers, &place).await?;
+    }
     let joined = runtime.join(joiner.subject).await?;
     tell_joined(state, &definition, &runtime, joiner, &joined)
 }
@@ -75,7 +83,7 @@ fn tell_joined(
         subject: joiner.subject,
         issued_at: now,
         // By the store's clock only: after a loss, tokens are compared by it, and this node's may be minutes off.
-        as_of: runtime.read(|live| live.ledger().clocks().now),
+        as_of: runtime.read(|live| live.ledger().confirmed_at()),
     };
     let mut told = tell(state, room, runtime, place, Some(grant), true)?;
     told.created = created;
@@ -97,6 +105,7 @@ pub(crate) async fn ask(
     headers: &HeaderMap,
 ) -> Result<Told, Refusal> {
     let (definition, runtime, place) = find(state, room, headers).await?;
+    receipts::show(state, &definition, &runtime, headers, &place).await?;
     let proves = identity::proves_subject(state, &definition, headers, place.subject);
     tell(state, &definition, &runtime, place, None, proves)
 }
@@ -114,6 +123,8 @@ pub(crate) async fn leave(
     if !identity::proves_subject(state, &definition, headers, place.subject) {
         return Err(Refusal::new(Code::IdentityRequired));
     }
+    // Who leaves while the room recovers leaves the place that they had.
+    receipts::show(state, &definition, &runtime, headers, &place).await?;
     // An old receipt must not end a newer place of the same person.
     let standing = runtime.read(|live| live.ledger().standing(place.incarnation, place.seq));
     if standing != Standing::Ended {
@@ -134,8 +145,21 @@ async fn find(
     let definition = entry.definition();
     let place = identity::receipt(state, &definition.id, headers)?;
     let runtime = entry.runtime().await?;
-    know_incarnation(&runtime, place.incarnation).await?;
+    know(&runtime, &place).await?;
     Ok((definition, runtime, place))
+}
+
+/// As [`know_incarnation`]. A receipt of a number that the store has not given shows that it lost history.
+async fn know(runtime: &Arc<RoomRuntime>, place: &PlaceToken) -> Result<(), Refusal> {
+    let PlaceToken { incarnation, seq, .. } = *place;
+    let beyond = runtime.read(|live| {
+        let mark = live.ledger().mark();
+        incarnation > mark.incarnation || incarnation == mark.incarnation && seq >= mark.next_seq
+    });
+    if beyond {
+        runtime.suspect(Mark { incarnation, event_no: 0, next_seq: seq + 1 });
+    }
+    know_incarnation(runtime, incarnation).await
 }
 
 /// "Ended" is said only of a history that this replica knows: a receipt of a newer one waits for it.
@@ -173,7 +197,7 @@ fn tell(
     let grant = grant_of(seen.standing, joined);
     if seen.standing == Standing::Recovering && grant.is_none() {
         // No view and no newer token: what it would confirm is not known.
-        return Err(Refusal::new(Code::Recovering));
+        return Err(Refusal::new(Code::Recovering).poll_after(seen.directed));
     }
     if joined.is_none() {
         hear(runtime, &seen, place.seq)?;
@@ -186,6 +210,7 @@ fn tell(
     let mut cookies = Vec::with_capacity(3);
     if seen.view.status != jari_api::PlaceStatus::Ended {
         place.as_of = place.as_of.max(seen.as_of);
+        place.incarnation = seen.incarnation.unwrap_or(place.incarnation);
         let token = state.keys().sign(&place);
         cookies.push(CookieKind::Place(&room.id).set(&token, PLACE_COOKIE_TTL, secure));
         seen.view.place_token = Some(token);

@@ -4,6 +4,7 @@
 
 mod batcher;
 mod collector;
+pub(crate) mod counts;
 mod follower;
 mod hub;
 mod live;
@@ -11,6 +12,8 @@ mod operations;
 mod pacing;
 mod presence;
 mod public_view;
+pub(crate) mod recovery;
+mod recovery_receipts;
 mod rest;
 
 use std::sync::Arc;
@@ -20,9 +23,9 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Event, LeaveOutcome,
-    OutOfOrder, PassOutcome, RevokeOutcome, RoomEvent, Settings,
+    OutOfOrder, PassOutcome, Past, ReattachOutcome, Receipt, RevokeOutcome, RoomEvent, Settings,
 };
-use jari_ports::{Reply, StoreError};
+use jari_ports::{Reply, RoomDefinition, StoreError};
 use jari_units::{Mark, Millis, PassId, RoomId, Seq, SubjectKey};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
@@ -37,13 +40,16 @@ pub use operations::Joined;
 
 use crate::event_frames::line_frame;
 use crate::jitter::Jitter;
+use crate::losses::Losses;
 use crate::metrics::{self, Cache, RoomCounts, RoomEvents};
 use crate::store_calls::StoreCalls;
 use batcher::{Batcher, Queue};
+use counts::Counts;
 use operations::Operations;
 use pacing::PollPacing;
 use presence::Presence;
 use public_view::PublicView;
+use recovery::Recovery;
 use rest::Rest;
 
 /// A replica in the same process follows within microseconds; after this the caller is answered all the same.
@@ -63,6 +69,10 @@ pub struct RoomRuntime {
     leaves: Batcher<SubjectKey, (LeaveOutcome, Mark)>,
     claims: Batcher<PassId, PassOutcome>,
     touches: Batcher<PassId, PassOutcome>,
+    receipts: Batcher<Receipt, (ReattachOutcome, Mark)>,
+    recovery: Recovery,
+    /// The store is being asked whether it knows what a token names.
+    suspecting: AtomicBool,
     /// Passes used since the last flush.
     used: Mutex<FxHashSet<PassId>>,
     presence: Presence,
@@ -73,23 +83,24 @@ pub struct RoomRuntime {
     public: PublicView,
     /// For the metrics alone.
     events: RoomEvents,
+    counts: Counts,
     stop: CancellationToken,
 }
 
 impl RoomRuntime {
-    /// Reads the room and starts to follow it; makes it first where the store has none.
+    /// Reads the room and starts to follow it; where the store has none, it was lost and recovers.
     ///
     /// # Errors
     /// The store's.
     pub async fn load(
-        room: RoomId,
+        definition: &RoomDefinition,
         settings: Settings,
-        calls: Arc<StoreCalls>,
+        (calls, losses): (Arc<StoreCalls>, Arc<Losses>),
         jitter: Arc<Jitter>,
         stop: CancellationToken,
     ) -> Result<Arc<Self>, StoreError> {
-        let operations = Arc::new(Operations::new(room, calls));
-        let live = follower::read_or_create(&operations, &settings).await?;
+        let operations = Arc::new(Operations::new(definition.into(), calls, losses));
+        let live = recovery::read(&operations, &settings, Past::default()).await?;
         let (reached, _) = watch::channel(live.ledger().mark());
         let runtime = Arc::new(RoomRuntime {
             settings: ArcSwap::from_pointee(settings),
@@ -109,6 +120,11 @@ impl RoomRuntime {
             touches: batch("touch", &operations, &stop, |room, batch| async move {
                 room.touch(batch).await
             }),
+            receipts: batch("reattach", &operations, &stop, |room, batch| async move {
+                room.reattach(batch).await
+            }),
+            recovery: Recovery::default(),
+            suspecting: AtomicBool::new(false),
             used: Mutex::default(),
             presence: Presence::default(),
             collecting: Rest::default(),
@@ -116,6 +132,7 @@ impl RoomRuntime {
             hub: Arc::default(),
             public: PublicView::default(),
             events: RoomEvents::default(),
+            counts: Counts::default(),
             operations,
             stop: stop.clone(),
         });
@@ -128,7 +145,7 @@ impl RoomRuntime {
 
     #[must_use]
     pub fn id(&self) -> &RoomId {
-        &self.operations.room
+        &self.operations.room.id
     }
 
     /// Looks at the room as it is now. Keep it short: events wait meanwhile.
@@ -235,6 +252,12 @@ impl RoomRuntime {
         bytes
     }
 
+    /// What this node counts of it.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     /// The room was deleted.
     pub async fn deleted(&self) {
         self.stop.cancelled().await;
@@ -328,11 +351,13 @@ impl RoomRuntime {
             let before = live.ledger().serving();
             let dwells = metrics::dwells(live.ledger(), &event.event);
             live.apply(event)?;
+            self.counts.add_dwells(&dwells);
             let ticked = matches!(event.event, Event::Ticked(_));
             let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
             ((before, live.ledger().serving()), frame, live.ledger().mark(), dwells)
         };
         if matches!(event.event, Event::Settled(_)) {
+            self.recovery.ended();
             // Everybody's position is known again.
             self.hub.wake_all(applied_at);
         }
@@ -347,15 +372,24 @@ impl RoomRuntime {
     }
 
     /// The room was read anew.
-    fn replace(&self, new: Live) {
-        let mark = new.ledger().mark();
+    fn replace(self: &Arc<Self>, new: Live) {
+        let (mark, recovering) = (new.ledger().mark(), new.ledger().is_recovering());
+        let frame = self.hub.has_streams().then(|| line_frame(&new));
         let old = std::mem::replace(&mut *self.live.write(), new);
         if old.ledger().mark().incarnation != mark.incarnation {
             // Numbers of another history mean other people.
             self.presence.take();
         }
-        self.hub.wake_all(Instant::now());
+        let applied_at = Instant::now();
+        self.hub.wake_all(applied_at);
+        if let Some(bytes) = frame {
+            self.hub.publish(LineFrame { bytes, applied_at });
+        }
         self.reached.send_replace(mark);
+        if let Some(older) = self.recovery.replaced(old, mark, recovering) {
+            let tell = recovery::tell(self.clone(), older);
+            tokio::spawn(self.stop.clone().run_until_cancelled_owned(tell));
+        }
     }
 
     /// Nothing has gathered here since the last flush, and nobody listens.
@@ -364,9 +398,10 @@ impl RoomRuntime {
     }
 
     /// What the metrics show of it.
-    pub(crate) fn counts(&self) -> RoomCounts {
+    pub(crate) fn measured(&self) -> RoomCounts {
         let told = self.operations.mark().event_no;
-        let batches = [&self.joins as &dyn Queue, &self.leaves, &self.claims, &self.touches];
+        let (passes, receipts) = ([&self.claims as &dyn Queue, &self.touches], &self.receipts);
+        let batches = [&self.joins as &dyn Queue, &self.leaves, passes[0], passes[1], receipts];
         let batches = batches.map(|batch| (batch.name(), batch.waiting() as u64));
         self.read(|live| {
             let ledger = live.ledger();
@@ -375,7 +410,7 @@ impl RoomRuntime {
         })
     }
 
-    /// Sends who was heard from; what could not be sent goes with the next.
+    /// Sends who was heard from, and by which node; what could not be sent goes with the next.
     ///
     /// # Errors
     /// The store's.
@@ -388,7 +423,7 @@ impl RoomRuntime {
                 return Err(error);
             }
         }
-        Ok(())
+        self.operations.attend(self.operations.mark()).await
     }
 
     /// Sends which passes were used; what could not be sent goes with the next.

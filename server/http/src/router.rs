@@ -66,6 +66,9 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(gate::check))
         // Tenants
         .routes(routes!(entries::create))
+        // Operators
+        .routes(routes!(admin::live::events))
+        .routes(routes!(admin::live::history))
         .merge(changes())
 }
 

@@ -16,7 +16,9 @@ use crate::directory::{RoomDirectory, RoomEntry};
 use crate::drain::Drain;
 use crate::jitter::Jitter;
 use crate::join_limit::JoinLimiter;
+use crate::losses::Losses;
 use crate::metrics::Metrics;
+use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
 use crate::problem_response::Refusal;
 use crate::room::RoomRuntime;
@@ -64,6 +66,7 @@ pub struct Shared {
     pub stream_keys: StreamKeys,
     pub stream_slots: StreamSlots,
     pub(crate) stream_hub: StreamHub,
+    pub(crate) operator_feed: OperatorFeed,
     pub drain: Drain,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
@@ -105,12 +108,14 @@ impl AppState {
         let jitter = Arc::new(Jitter::new(&*entropy));
         let store_health = Arc::new(StoreHealth::default());
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), store_health.clone()));
-        let rooms = RoomDirectory::start(calls, jitter.clone(), &*control).await?;
+        let losses = Arc::new(Losses::new(&jitter, control.clone()));
+        let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
         let stream_slots = StreamSlots::new(options.streams);
+        let operator_feed = OperatorFeed::new(clock.now());
         Ok(AppState(Arc::new(Shared {
             store,
             control,
@@ -129,6 +134,7 @@ impl AppState {
             stream_keys: StreamKeys::default(),
             stream_slots,
             stream_hub: StreamHub::default(),
+            operator_feed,
             drain: Drain::default(),
             in_flight,
         })))

@@ -29,6 +29,12 @@ impl StreamSlots {
         wanted && self.open.load(Ordering::Relaxed) < self.limits.max
     }
 
+    /// How many are taken.
+    #[must_use]
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
     /// Takes a slot; `None` where all are taken.
     #[must_use]
     pub fn take(&self) -> Option<StreamSlot> {

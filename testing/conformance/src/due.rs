@@ -1,5 +1,6 @@
 //! The clause of rooms that want a tick: busy ones at once, idle ones when a time of theirs comes, others never.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use jari_line::{Change, ClosedNext, Settings};
@@ -23,16 +24,12 @@ pub(crate) async fn due(harness: &mut dyn Harness) {
     assert!(told(&store).await.is_empty(), "nobody is there");
 
     store.join(&busy, Mark::NONE, subjects(1..=2)).await.expect("joined");
-    assert_eq!(told(&store).await, std::slice::from_ref(&busy));
+    assert_eq!(told(&store).await, from_ref(&busy));
     store.admit(&busy, Mark::NONE).await.expect("ticked");
-    assert_eq!(
-        told(&store).await,
-        std::slice::from_ref(&busy),
-        "people inside are looked after too"
-    );
+    assert_eq!(told(&store).await, from_ref(&busy), "people inside are looked after too");
     harness.restart().await;
     let store = harness.store();
-    assert_eq!(told(&store).await, std::slice::from_ref(&busy), "a restart forgets nobody");
+    assert_eq!(told(&store).await, from_ref(&busy), "a restart forgets nobody");
 
     harness.clock().set(START + Millis::from_secs(60));
     assert_eq!(told(&store).await, [busy.clone(), later.clone()], "its opening has come");
@@ -44,7 +41,7 @@ pub(crate) async fn due(harness: &mut dyn Harness) {
     let closed = ClosedNext { reopens_at, ..ClosedNext::default() };
     store.change(&idle, Mark::NONE, Change::Close(closed)).await.expect("closed");
     harness.clock().set(START + Millis::from_secs(90));
-    assert_eq!(told(&store).await, std::slice::from_ref(&idle), "it opens again");
+    assert_eq!(told(&store).await, from_ref(&idle), "it opens again");
     store.delete(&idle).await.expect("deleted");
     assert!(told(&store).await.is_empty(), "a deleted room is due no more");
 }

@@ -15,7 +15,8 @@ use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, ConnectionLimits, HttpOptions, JoinLimit};
 use jari_pass::{KeyRing, RingKey};
 use jari_ports::{
-    AuditEntry, Clock, Control as _, Entropy, Identity, OnStoreFailure, RoomDefinition,
+    AuditEntry, Clock, Control as _, Entropy, Identity, LineStore as _, OnStoreFailure,
+    RoomDefinition,
 };
 use jari_records::Records;
 use tokio::net::TcpListener;
@@ -78,9 +79,11 @@ async fn state(folder: &Path, address: SocketAddr, room: &str) -> Result<AppStat
     let file = folder.join("records.db").display().to_string();
     let records = Records::open(&file, Duration::ZERO).await?;
     let definition = definition(room, &*clock)?;
-    records.put_room(definition, entry(room, &*clock)).await?;
     let (dir, its_clock) = (folder.to_owned(), clock.clone());
     let store = tokio::task::spawn_blocking(move || EmbeddedStore::open(&dir, its_clock)).await??;
+    // As whoever defines a room does: one that only control has was lost.
+    store.create(&definition.id, definition.settings.clone()).await?;
+    records.put_room(definition, entry(room, &*clock)).await?;
     let entropy = SystemEntropy;
     let mut secrets = [[0; 32]; 2];
     secrets.iter_mut().for_each(|secret| entropy.fill(secret));

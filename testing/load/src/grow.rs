@@ -20,7 +20,12 @@ use crate::prepare::{Person, Preparing, place, visitor, write_people};
 use crate::probe::{Probe, Probed};
 
 /// Places that the probe asks for in turn, every 5 ms: each twice a second, as a room with the shortest interval allows.
-const PROBED: usize = 100;
+const PROBED: u32 = 100;
+/// Joins before memory is first read, at most: a server that has just started gives back what its start needed only once
+/// it works.
+const WARMING: u32 = 10_000;
+/// Of all joins, one in so many at the most warms up.
+const WARMING_SHARE: u32 = 10;
 /// Between two points of the timeline.
 const SAMPLE: Duration = Duration::from_millis(500);
 
@@ -78,19 +83,21 @@ pub(crate) fn run(args: &GrowArgs) -> Result<()> {
 pub(crate) async fn load(args: &GrowArgs) -> Result<GrowReport> {
     let Aim { url, from, room, .. } = &args.aim;
     let settle = Duration::from_millis(args.settle_ms);
-    let preparing = Preparing { target: *url, from: *from, connections: 4, people: PROBED, room };
+    let warming = (args.people / WARMING_SHARE).clamp(PROBED, WARMING);
+    let people = warming as usize;
+    let preparing = Preparing { target: *url, from: *from, connections: 4, people, room };
     let mut kept = preparing.places().await?;
-    // What a start needs is given back before it is compared.
     sleep(settle).await;
     let before = args.aim.server_usage();
+    kept.truncate(PROBED as usize);
     let probe = Probe::start(*url, kept.clone())?;
     let growing = Arc::new(Growing {
         path: format!("/v1/rooms/{room}/places"),
         room: room.as_str().into(),
-        people: u64::from(args.people) - PROBED as u64,
+        people: (args.people - warming).into(),
         every: (args.people / args.keep).max(1).into(),
         next: AtomicU64::new(0),
-        joined: AtomicU64::new(PROBED as u64),
+        joined: AtomicU64::new(warming.into()),
     });
     let started = Instant::now();
     let watched = growing.clone().watch(args, started, &probe).await?;
@@ -254,6 +261,6 @@ mod tests {
         let last = report.timeline.last().expect("at least one");
         assert_eq!(last.waiting, 400);
         // The probe's own and every tenth of the others.
-        assert_eq!(read_people(&[places]).expect("written").len(), PROBED + 30);
+        assert_eq!(read_people(&[places]).expect("written").len(), PROBED as usize + 30);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use crate::process::{Heard, as_ordinary, free_port, give, is_root};
+use crate::process::{Heard, as_ordinary, free_port, give, is_root, signal};
 
 /// Where Debian puts each major version's programs: `15/bin/initdb`.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -65,8 +65,9 @@ impl PostgresBuilder {
             settings.extend(certificate(folder.path(), root));
         }
         let databases = AtomicU32::new(0);
+        let (port, running, frozen) = (0, None, Vec::new());
         let mut server =
-            Postgres { bin, data, settings, root, port: 0, running: None, databases, folder };
+            Postgres { bin, data, settings, root, port, running, frozen, databases, folder };
         server.start_anywhere();
         server.sql("postgres", "CREATE ROLE guarded LOGIN PASSWORD 'open sesame'");
         server
@@ -82,6 +83,8 @@ pub struct Postgres {
     root: bool,
     port: u16,
     running: Option<Heard>,
+    /// Its processes while they are frozen.
+    frozen: Vec<String>,
     /// Databases made so far.
     databases: AtomicU32,
     folder: TempDir,
@@ -108,6 +111,17 @@ impl Postgres {
         let name = format!("jari_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
         self.address("jari", &name)
+    }
+
+    /// A new database that holds what `pg_dump` and `pg_restore` carry over from another.
+    pub fn restored(&self, from: &str) -> String {
+        let (to, dump) = (self.database(), self.data.join("dump"));
+        let run = |program: &str, arguments: &[&str]| {
+            finish(as_ordinary(&self.bin.join(program), self.root).args(arguments).arg(&dump))
+        };
+        run("pg_dump", &["--format", "custom", from, "--file"]);
+        run("pg_restore", &["--no-owner", "--exit-on-error", "--dbname", &to]);
+        to
     }
 
     /// A database's address for a user, who may be followed by `:password`.
@@ -137,8 +151,22 @@ impl Postgres {
         finish(&mut psql)
     }
 
+    /// Makes it fall silent, as behind a broken network: connections stay and nothing answers.
+    pub fn freeze(&mut self) {
+        let clients = "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
+        self.frozen = self.sql("postgres", clients).lines().map(str::to_owned).collect();
+        self.frozen.extend(self.running.as_ref().map(|running| running.id().to_string()));
+        signal("STOP", &self.frozen);
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&mut self) {
+        signal("CONT", &std::mem::take(&mut self.frozen));
+    }
+
     /// Ends it at once, as a crash does; what it was told stays.
     pub fn stop(&mut self) {
+        self.thaw();
         if let Some(mut running) = self.running.take() {
             running.end("QUIT");
         }

@@ -51,7 +51,7 @@ pub(crate) fn free_port() -> u16 {
 pub(crate) struct Heard {
     child: Child,
     log: Arc<Mutex<String>>,
-    lines: Receiver<String>,
+    lines: Mutex<Receiver<String>>,
 }
 
 impl Heard {
@@ -62,13 +62,14 @@ impl Heard {
         let (log, (told, lines)) = (Arc::new(Mutex::new(String::new())), channel());
         let kept = log.clone();
         std::thread::spawn(move || keep(stderr, &kept, |line| _ = told.send(line)));
-        Heard { child, log, lines }
+        Heard { child, log, lines: Mutex::new(lines) }
     }
 
     /// Waits until it says `ready`; `false` where it ends before.
     pub(crate) fn says(&self, ready: &str) -> bool {
+        let lines = self.lines.lock().expect("nobody panics with it");
         loop {
-            match self.lines.recv_timeout(READY_MAX) {
+            match lines.recv_timeout(READY_MAX) {
                 Ok(line) if line.contains(ready) => return true,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return false,
@@ -83,24 +84,23 @@ impl Heard {
         self.log.lock().expect("nobody panics with it").clone()
     }
 
-    #[cfg(test)]
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
-    }
-
-    /// Sends a signal: `STOP`, `CONT`, `QUIT`.
-    pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
-        assert!(sent.expect("there is a kill command").success(), "kill -{name}");
     }
 
     /// Ends it by `name`, and waits until it is gone.
     pub(crate) fn end(&mut self, name: &str) {
         if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-            self.signal(name);
+            signal(name, &[self.id().to_string()]);
             let _ = self.child.wait();
         }
+    }
+}
+
+/// Sends a signal to these processes; those that have ended are passed over.
+pub(crate) fn signal(name: &str, ids: &[String]) {
+    for id in ids {
+        let _ = Command::new("kill").args([&format!("-{name}"), id]).stderr(Stdio::null()).status();
     }
 }
 

@@ -1,6 +1,6 @@
 //! People and sites that use a server: each speaks HTTP as its kind does.
 
-use jari_api::admin::RoomStats;
+use jari_api::admin::{HistoryList, RoomHistory, RoomStats};
 use jari_api::{EntryCreated, PlaceView, VisitorCreated};
 use reqwest::{Client, Method, RequestBuilder};
 use serde::Serialize;
@@ -153,6 +153,24 @@ impl Operator {
 
     pub async fn stats(&self, room: &str) -> RoomStats {
         self.get(&format!("/v1/admin/rooms/{room}/stats")).await.expect(200).json()
+    }
+
+    /// Opens the stream of all rooms.
+    ///
+    /// # Panics
+    /// Where it is refused.
+    pub async fn watch(&self) -> SseStream {
+        SseStream::open(self.request(Method::GET, "/v1/admin/stats/events")).await
+    }
+
+    /// One room's past, a step a second; none until it was looked at first.
+    ///
+    /// # Panics
+    /// Where it is refused.
+    pub async fn past(&self, room: &str) -> Option<RoomHistory> {
+        let path = format!("/v1/admin/stats/history?room={room}");
+        let told: HistoryList = self.get(&path).await.expect(200).json();
+        told.rooms.into_iter().next()
     }
 }
 

@@ -83,6 +83,27 @@ impl SseStream {
         tokio::time::timeout(NEXT_MAX, next).await.expect("a stream is not silent for 30 s")
     }
 
+    /// The first event from now on whose data, as `T`, is what `wanted` accepts.
+    ///
+    /// # Panics
+    /// Where the stream ends before it, or within 30 s none is.
+    pub async fn until<T: serde::de::DeserializeOwned>(
+        &mut self,
+        name: &str,
+        wanted: impl Fn(&T) -> bool,
+    ) -> T {
+        let seen = async {
+            loop {
+                let data = self.next_of(name).await.data;
+                let data = serde_json::from_str(&data).expect("an event's data is as documented");
+                if wanted(&data) {
+                    return data;
+                }
+            }
+        };
+        tokio::time::timeout(NEXT_MAX, seen).await.expect("it comes within 30 s")
+    }
+
     /// The next event of this name, past all others.
     ///
     /// # Panics

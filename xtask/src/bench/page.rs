@@ -78,6 +78,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_page_and_its_pictures_are_written() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (page, from) = (root.path().join(PAGE), root.path().join("from"));
+        fs::create_dir_all(page.parent().expect("it has one")).expect("made");
+        fs::create_dir_all(&from).expect("made");
+        fs::write(&page, format!("# A\n{BEGIN}\n{END}\n")).expect("written");
+        let picture =
+            Picture { name: "a_b".to_owned(), title: "A, B".to_owned(), panels: Vec::new() };
+        fs::write(from.join("bench-a-b.svg"), "<svg/>").expect("written");
+        let entries = [Entry::stated("joins.per_s", 40_000.0, "1/s")];
+        write(root.path(), &from, &entries, &[picture]).expect("written");
+        let text = fs::read_to_string(page).expect("there");
+        assert!(text.contains("![A, B](../images/bench-a-b.svg)"), "{text}");
+        assert!(text.contains("Measured on ") && text.contains("`joins.per_s`"), "{text}");
+        let copied = fs::read_to_string(root.path().join(PICTURES).join("bench-a-b.svg"));
+        assert_eq!(copied.expect("there"), "<svg/>");
+    }
+
+    #[test]
     fn the_table_stands_between_the_marks_and_only_there() {
         let entries = [
             Entry::held("joins.p99", 12.0, "ms", Bar::Below(15.0)),

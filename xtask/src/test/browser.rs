@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use super::report::Tally;
 use super::server::Server;
 use crate::command::{command, run};
+use crate::web;
 
 const TESTS: &str = "testing/browser";
 
@@ -28,6 +29,7 @@ pub(super) fn run_tests(root: &Path) -> (Tally, Result<()>) {
 }
 
 fn against_a_server(root: &Path, tap: &Path) -> Result<()> {
+    web::build(root)?;
     run(&mut command(root, "cargo", &["build", "--locked", "--package", "jari", "--bin", "jari"]))?;
     let log = root.join("target/browser-server.log");
     let shots = root.join("target/screenshots");
@@ -45,6 +47,7 @@ fn against_a_server(root: &Path, tap: &Path) -> Result<()> {
         run(command(&root.join(TESTS), "node", &reporters)
             .env("JARI_URL", &server.url)
             .env("JARI_ADMIN_KEY", &server.admin_key)
+            .env("JARI_PROGRAM", &server.program)
             .env("BROWSER_SHOTS", &shots))
     });
     if result.is_err() {

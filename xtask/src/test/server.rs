@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -26,6 +26,8 @@ pub(super) struct Server {
     process: Child,
     pub(super) url: String,
     pub(super) admin_key: String,
+    /// The program where an ordinary user can start another.
+    pub(super) program: PathBuf,
     /// Removed with the server.
     _folder: TempDir,
 }
@@ -64,8 +66,13 @@ impl Server {
             .spawn()
             .context("cannot start the server")?;
         let output = process.stdout.take().expect("stdout was piped");
-        let mut server =
-            Self { process, url: String::new(), admin_key: String::new(), _folder: folder };
+        let mut server = Self {
+            process,
+            url: String::new(),
+            admin_key: String::new(),
+            program,
+            _folder: folder,
+        };
         (server.url, server.admin_key) = greeting(output, log)?;
         Ok(server)
     }

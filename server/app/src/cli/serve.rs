@@ -66,7 +66,7 @@ fn greeting(running: &Running) -> String {
              Make a room with it:\n\n  \
              export JARI_ADMIN_KEY={key}\n  \
              jari room create shop --server http://{}\n\n\
-             and send people to {url}/rooms/shop\n",
+             and send people to {url}/rooms/shop; watch and steer it on {url}/admin\n",
             running.public_addr
         );
     }

@@ -66,6 +66,7 @@ fn stats_table(rooms: Vec<RoomStats>) -> String {
             LineState::NotOpen => "not open",
             LineState::Closed => "closed",
             LineState::SoldOut => "sold out",
+            LineState::Recovering => "recovering",
         };
         [
             room.room,

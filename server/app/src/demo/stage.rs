@@ -86,6 +86,7 @@ impl Stage {
             "Waiting room    {public}/rooms/{ROOM}   ({opens})\n\
              Protected page  {shop_url}   (sends you to the room until you have a pass)\n\
              Metrics         http://{ops}/metrics\n\
+             Operator page   {public}/admin   (sign in with the admin key)\n\
              Admin key       {key}\n\
              Change the rate JARI_ADMIN_KEY={key} {program} room set {ROOM} --rate 50 --server {server}\n\
              Kill it         kill -9 {}\n",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jari::{RecordsError, ServeError};
 use jari_servers::Postgres;
-use jari_testkit::{Process, TestApp, eventually};
+use jari_testkit::{Process, TestApp, Visitor, eventually};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -29,6 +29,9 @@ async fn issue_4_visitors_notice_nothing_while_the_records_are_down() {
     app.operator().patch(&path, &change).await.problem(503, "records_unavailable");
     assert!(started.elapsed() < TOLD_WITHIN, "{:?}", started.elapsed());
     assert_eq!(app.visitor().wait_in(&id).await.seq, 3);
+    // A balancer keeps sending people here; who looks reads why operators wait.
+    let ready = Visitor::new(app.ops_url()).get("/readyz").await.expect(200).text();
+    assert!(ready.starts_with("ready\n") && ready.contains("operators wait"), "{ready}");
     server.resume();
     eventually("operators can work again", async || {
         (app.operator().patch(&path, &change).await.status == 200).then_some(())
@@ -48,6 +51,25 @@ async fn issue_4_a_restart_finds_everything_on_the_server() {
     let app = app.restart().await;
     assert_eq!(app.operator().stats(&id).await.waiting, 1);
     assert_eq!(app.visitor().wait_in(&id).await.seq, 2);
+    app.stop().await;
+}
+
+/// What PostgreSQL cannot keep is a caller's mistake, not an outage.
+#[tokio::test]
+async fn issue_4_a_nul_in_a_text_is_refused_as_such() {
+    let (_server, database) = server();
+    let app = node(&database).start().await;
+    let operator = app.operator();
+    let id = app.create_room(|_| {}).await;
+    let title = json!({"title": {"en": "a\u{0}b"}});
+    let path = format!("/v1/admin/rooms/{id}");
+    operator.patch(&path, &title).await.problem(422, "invalid_field");
+    let key = json!({"name": "a\u{0}b", "scope": "tenant"});
+    operator.post("/v1/admin/keys", &key).await.problem(422, "invalid_field");
+    operator.get("/v1/admin/audit?target=a%00b").await.problem(422, "invalid_field");
+    operator.delete("/v1/admin/keys/a%00b").await.problem(422, "invalid_field");
+    // In what is kept as JSON it is an escape like others.
+    operator.steer(&id, "announce", json!({"text": "a\u{0}b"})).await.expect(200);
     app.stop().await;
 }
 
@@ -124,8 +146,8 @@ async fn issue_4_a_start_without_the_right_password_ends_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn issue_4_a_backup_says_that_the_records_are_elsewhere() {
-    let (_server, database) = server();
+async fn issue_4_a_backup_says_that_the_records_are_elsewhere_and_a_dump_restores_them() {
+    let (server, database) = server();
     let app = node(&database).start().await;
     let id = app.create_room(|room| room.settings.capacity = 0).await;
     app.visitor().wait_in(&id).await;
@@ -145,10 +167,12 @@ async fn issue_4_a_backup_says_that_the_records_are_elsewhere() {
     let mut alone = alone.env(wait, "0").spawn();
     assert_eq!(alone.wait().await.code(), Some(1));
     assert!(alone.stderr().contains("records.url"), "{}", alone.stderr());
+    let restored = server.restored(&database);
     let key = app.admin_key().to_owned();
     let dir = app.stop().await;
-    let copy = Process::serve(JARI, &to).arg("--records").arg(&database).start().await;
+    let copy = Process::serve(JARI, &to).arg("--records").arg(&restored).start().await;
     assert_eq!(copy.operator(&key).stats(&id).await.waiting, 1);
+    copy.operator(&key).set(&id, json!({"rate_per_s": 5})).await;
     copy.kill().await;
     drop(dir);
 }

@@ -1,5 +1,11 @@
 //! What one node changes, the other serves: rooms, groups, API keys, signing keys.
 
+use std::time::Duration;
+
+use jari::SystemClock;
+use jari_pass::{KeyRing, RingKey, VisitorToken};
+use jari_ports::{AuditEntry, Clock, Control, SigningKey, SigningKeyState};
+use jari_records::Records;
 use jari_testkit::{Integrator, Operator, TestApp, Visitor, eventually};
 use serde_json::{Value, json};
 
@@ -64,6 +70,34 @@ async fn issue_4_a_key_of_one_node_opens_the_other_until_it_is_revoked_there() {
     second.stop().await;
 }
 
+/// A signing key that is added in the records signs on every node soon after, and what the older one signed still opens.
+#[tokio::test]
+async fn issue_4_an_added_signing_key_signs_on_every_node() {
+    let (_server, database) = server();
+    let (first, second) = pair(&database).await;
+    let id = first.create_room(|room| room.settings.capacity = 0).await;
+    let older = first.visitor();
+    older.wait_in(&id).await;
+    let (key, secret) = (2, [7; 32]);
+    let records = Records::open(&database, Duration::ZERO).await.expect("they are there");
+    let (state, created_at) = (SigningKeyState::Active, SystemClock.now());
+    let added = SigningKey { id: key, secret, state, created_at };
+    records.add_signing_key(added, AuditEntry::default()).await.expect("a new id");
+    records.close().await;
+    let only = vec![RingKey { id: key, secret, signs: true }];
+    let only = KeyRing::new(only, [0; 32]).expect("one signs");
+    for node in [&first, &second] {
+        eventually("the new key signs", async || {
+            let token = node.visitor().identify().await.visitor_token;
+            only.open::<VisitorToken>(&token, SystemClock.now()).ok()
+        })
+        .await;
+    }
+    older.poll(&id).await.expect(200);
+    first.stop().await;
+    second.stop().await;
+}
+
 /// An operator's change begins with what control holds, not with what this node has heard of.
 #[tokio::test]
 async fn issue_4_changes_on_two_nodes_in_turn_build_on_each_other_without_a_wait() {
@@ -76,7 +110,7 @@ async fn issue_4_changes_on_two_nodes_in_turn_build_on_each_other_without_a_wait
     first.operator().set(&id, json!({"rate_per_s": 17})).await;
     second.operator().put("/v1/admin/groups/both", &limits).await.expect(200);
     first.operator().patch(&path, &json!({"group": "both"})).await.expect(200);
-    second.operator().delete("/v1/admin/groups/both").await.problem(409, "in_use");
+    second.operator().delete("/v1/admin/groups/both").await.problem(409, "group_in_use");
     second.operator().patch(&path, &json!({"group": null})).await.expect(200);
     second.operator().delete("/v1/admin/groups/both").await.expect(204);
     let room: Value = second.operator().get(&path).await.expect(200).json();

@@ -112,3 +112,19 @@ async fn a_key_revoked_while_another_is_stays_refused() {
         answer.problem(401, "api_key_invalid");
     }
 }
+
+/// A script that makes thousands of rooms has a node read none of them back.
+#[tokio::test]
+async fn issue_4_what_a_node_wrote_itself_is_not_read_back() {
+    let crossed = start().await;
+    let (operator, control) = (&crossed.operator, &crossed.control);
+    let read = control.asked("rooms");
+    for number in 0..5 {
+        let mut room = room();
+        room["room"] = json!(format!("room-{number}"));
+        operator.post("/v1/admin/rooms", &room).await.expect(201);
+    }
+    operator.set("room-0", json!({"capacity": 7})).await;
+    operator.delete("/v1/admin/rooms/room-1").await.expect(204);
+    assert_eq!((control.asked("rooms"), control.asked("put_room")), (read, 6));
+}

@@ -1,5 +1,6 @@
-//! Control whose next answer of one kind comes late: what others do meanwhile overtakes it.
+//! Control whose next answer of one kind comes late: what others do meanwhile overtakes it. Counts what it is asked.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jari_ports::{
@@ -13,13 +14,19 @@ use parking_lot::Mutex;
 pub(crate) struct Lagging<C> {
     control: C,
     late: Mutex<Option<(&'static str, Duration)>>,
+    asked: Mutex<HashMap<&'static str, u32>>,
 }
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 
 impl<C> Lagging<C> {
     pub(crate) fn new(control: C) -> Self {
-        Lagging { control, late: Mutex::default() }
+        Lagging { control, late: Mutex::default(), asked: Mutex::default() }
+    }
+
+    /// How often `operation` was asked for.
+    pub(crate) fn asked(&self, operation: &str) -> u32 {
+        self.asked.lock().get(operation).copied().unwrap_or(0)
     }
 
     /// The next answer of `operation` comes so much later than it was true.
@@ -39,6 +46,7 @@ macro_rules! lagging {
     ($($name:ident($($arg:ident: $kind:ty),*) -> $outcome:ty;)*) => {
         impl<C: Control> Control for Lagging<C> {
             $(fn $name(&self, $($arg: $kind),*) -> Answer<'_, $outcome> {
+                *self.asked.lock().entry(stringify!($name)).or_default() += 1;
                 let answer = self.control.$name($($arg),*);
                 Box::pin(async move {
                     let answer = answer.await;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jari::{SystemClock, SystemEntropy};
+use jari_api::admin::LiveFrame;
 use jari_api::{PlaceStatus, PlaceView};
 use jari_embedded::EmbeddedStore;
 use jari_http::api_keys::FreshKey;
@@ -65,7 +66,9 @@ async fn start() -> Broken {
         ("refuse", OnStoreFailure::Refuse),
         ("pass", OnStoreFailure::Pass),
     ] {
-        control.put_room(room(id, policy), AuditEntry::default()).await.expect("stored");
+        let room = room(id, policy);
+        line.create(&room.id, room.settings.clone()).await.expect("made");
+        control.put_room(room, AuditEntry::default()).await.expect("stored");
     }
     let key = FreshKey::make(&SystemEntropy);
     let admin = NewApiKey {
@@ -95,6 +98,7 @@ async fn start() -> Broken {
     .expect("everything answers");
     tokio::spawn(jari_http::admitter::run(state.clone()));
     tokio::spawn(jari_http::control_watch::run(state.clone()));
+    tokio::spawn(jari_http::operator_feed::run(state.clone()));
     tokio::spawn(jari_http::serve(state, listener));
     let operator = Operator::new(url.clone(), &key.text);
     Broken { url, operator, down, _dir: dir }
@@ -154,6 +158,26 @@ async fn memory_still_answers_and_each_gate_keeps_to_its_policy() {
     .await;
     let _ = refuse.gate("refuse").await.expect(204);
     let _ = stranger.join("wait").await.expect(201);
+}
+
+/// Operators see it while it lasts, from memory, and that it is over.
+#[tokio::test]
+async fn operators_are_told_that_the_store_is_away() {
+    let broken = start().await;
+    let mut live = broken.operator.watch().await;
+    live.until("stats", |frame: &LiveFrame| {
+        frame.store_down_ms.is_none() && frame.rooms.len() == 3
+    })
+    .await;
+    let stranger = Visitor::new(broken.url.clone());
+    stranger.identify().await;
+    broken.down.store(true, Ordering::SeqCst);
+    // Idle rooms ask the store nothing: the first call finds out.
+    stranger.join("wait").await.problem(503, "store_unavailable");
+    let frame = live.until("stats", |frame: &LiveFrame| frame.store_down_ms.is_some()).await;
+    assert_eq!(frame.rooms.len(), 3, "the rooms are still shown");
+    broken.down.store(false, Ordering::SeqCst);
+    live.until("stats", |frame: &LiveFrame| frame.store_down_ms.is_none()).await;
 }
 
 /// A change that control has and the store missed is made up by repeating it: a room's group above all.

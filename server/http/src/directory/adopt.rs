@@ -5,6 +5,7 @@
 //! pushes late, leaves the store as control has it all the same.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use jari_ports::{LimitGroup, RoomDefinition, StoreError};
 use jari_units::RoomId;
@@ -33,27 +34,36 @@ impl RoomDirectory {
             self.owed.lock().groups = true;
         }
         let wanted: HashMap<_, _> = rooms.iter().map(|room| (&room.id, room)).collect();
+        let (mut gone, mut fresh) = (HashSet::new(), Vec::new());
         for entry in self.list() {
             let held = entry.definition();
             let wanted = wanted.get(&held.id);
             // A room made again under the same name is another one.
             if wanted.is_none_or(|wanted| wanted.created_at != held.created_at) {
                 entry.stop.cancel();
-                self.edit(|rooms| _ = rooms.remove(&held.id));
                 self.owed.lock().groups |= held.group.is_some();
+                gone.insert(held.id.clone());
             }
         }
         for room in rooms {
             let known = self.get(&room.id).filter(|entry| !entry.is_deleted());
-            if known.is_some_and(|entry| *entry.definition() == room) {
+            if known.as_ref().is_some_and(|entry| *entry.definition() == room) {
                 continue;
             }
             let mut owed = self.owed.lock();
             owed.rooms.insert(room.id.clone());
             owed.groups = true;
             drop(owed);
-            self.insert(room);
+            match known {
+                Some(entry) => entry.definition.store(Arc::new(room)),
+                None => fresh.push((room.id.clone(), self.entry(room))),
+            }
         }
+        // Once: each edit copies the map.
+        self.edit(|rooms| {
+            rooms.retain(|id, _| !gone.contains(id));
+            rooms.extend(fresh.iter().cloned());
+        });
     }
 
     /// Makes the store agree with what it has not taken yet. Cheap where there is nothing.
@@ -63,26 +73,40 @@ impl RoomDirectory {
     pub async fn settle_owed(&self) -> Result<(), StoreError> {
         let groups = self.groups.lock().await;
         let (rooms, groups_owed) = {
-            let owed = self.owed.lock();
+            let mut owed = self.owed.lock();
+            owed.groups |= self.losses.take();
             (owed.rooms.clone(), owed.groups)
         };
         let entries =
             rooms.iter().filter_map(|id| self.get(id).filter(|entry| !entry.is_deleted()));
         let definitions: Vec<_> = entries.map(|entry| entry.definition()).collect();
         // Rooms that are gone are owed nothing.
-        self.owed.lock().rooms.retain(|id| definitions.iter().any(|room| room.id == *id));
-        let mut answer = Ok(());
+        let known: HashSet<_> = definitions.iter().map(|room| &room.id).collect();
+        self.owed.lock().rooms.retain(|id| known.contains(id));
         // As in `upsert`: those in a group before their group, those that left it after.
-        for room in definitions.iter().filter(|room| room.group.is_some()) {
-            answer = answer.and(self.settle_one(room).await);
-        }
+        let (grouped, alone): (Vec<_>, Vec<_>) =
+            definitions.iter().partition(|room| room.group.is_some());
+        let mut answer = self.settle_each(&grouped).await?;
         if groups_owed {
             answer = answer.and(self.push_groups(&groups).await);
         }
-        for room in definitions.iter().filter(|room| room.group.is_none()) {
-            answer = answer.and(self.settle_one(room).await);
+        answer.and(self.settle_each(&alone).await?)
+    }
+
+    /// Settles as many as can be. The inner error is one room's own; the outer one is a store that is down, which would
+    /// keep operators waiting once for each room.
+    async fn settle_each(
+        &self,
+        rooms: &[&Arc<RoomDefinition>],
+    ) -> Result<Result<(), StoreError>, StoreError> {
+        let mut answer = Ok(());
+        for room in rooms {
+            match self.settle_one(room).await {
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                settled => answer = answer.and(settled),
+            }
         }
-        answer
+        Ok(answer)
     }
 
     /// Settles a room and strikes it off.

@@ -5,6 +5,7 @@ pub(crate) mod caller;
 pub(crate) mod control;
 pub(crate) mod groups;
 pub(crate) mod keys;
+pub(crate) mod live;
 pub(crate) mod rooms;
 pub(crate) mod stats;
 mod trail;

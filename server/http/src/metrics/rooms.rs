@@ -31,7 +31,7 @@ pub struct RoomCounts {
 }
 
 /// Callers that wait for a batch to begin, by operation.
-pub(crate) type Batches = [(&'static str, u64); 4];
+pub(crate) type Batches = [(&'static str, u64); 5];
 
 const GAUGES: [(&str, &str); 9] = [
     ("jari_waiting", "People in line, not yet called"),
@@ -57,7 +57,9 @@ const TOTALS: [(&str, &str); 9] = [
     ("jari_left", "People who left the line or gave their pass back"),
     ("jari_mass_absences", "Ticks that called nobody because most were not heard from"),
 ];
-const STATES: [&str; 5] = ["closed", "not_open", "open", "paused", "sold_out"];
+const STATES: [&str; 6] = ["closed", "not_open", "open", "paused", "recovering", "sold_out"];
+
+const RECOVERING: &str = "recovering";
 
 impl RoomCounts {
     /// Those of `room`, whose store has told of `lag_events` more events than `ledger` holds.
@@ -72,7 +74,7 @@ impl RoomCounts {
         let (passes, totals) = (ledger.passes(), ledger.totals());
         RoomCounts {
             room: room.to_string().into(),
-            state: state(&ledger.phase()),
+            state: if ledger.is_recovering() { RECOVERING } else { state(&ledger.phase()) },
             gauges: [
                 ledger.waiting() as f64,
                 ledger.absent() as f64,
@@ -126,18 +128,20 @@ fn state(phase: &Phase) -> &'static str {
 pub(super) struct Rooms {
     rooms: Vec<RoomCounts>,
     others: Option<RoomCounts>,
+    recovering: usize,
 }
 
 impl Rooms {
     /// `rooms` are in order of id.
     pub(super) fn new(mut rooms: Vec<RoomCounts>) -> Self {
+        let recovering = rooms.iter().filter(|room| room.state == RECOVERING).count();
         let mut rest = rooms.split_off(rooms.len().min(ROOMS_MAX)).into_iter();
         let others = rest.next().map(|mut sum| {
             sum.room = OTHERS.into();
             rest.for_each(|other| sum.add(&other));
             sum
         });
-        Rooms { rooms, others }
+        Rooms { rooms, others, recovering }
     }
 
     fn all(&self) -> impl Iterator<Item = &RoomCounts> {
@@ -182,6 +186,9 @@ impl Collector for Rooms {
         families.histograms(("jari_dwell_seconds", help), dwells)?;
         families
             .gauges(("jari_room_state", "1 for the state that the room is in"), self.states())?;
+        let help = "Rooms whose line is being put together again after a loss of the store";
+        let recovering = [(Labels::new(), self.recovering as f64)];
+        families.gauges(("jari_rooms_recovering", help), recovering)?;
         let help = "Callers whose batch to the store has not begun";
         families.gauges(("jari_batch_calls_waiting", help), self.batches())
     }
@@ -201,7 +208,7 @@ mod tests {
         room.join(Mark::NONE, &people).expect("no mark");
         let events = RoomEvents::default();
         events.note(vec![Millis(20_000)]);
-        let batches = [("join", 7), ("leave", 0), ("claim", 0), ("touch", 0)];
+        let batches = [("join", 7), ("leave", 0), ("claim", 0), ("touch", 0), ("reattach", 0)];
         RoomCounts::of(&id.parse().expect("an id"), room.ledger(), &events, 2, batches)
     }
 

@@ -18,7 +18,7 @@ use super::security;
 /// Bytes of the hash in the address: enough that two versions of one file never meet.
 const HASH_BYTES: usize = 8;
 
-const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+pub(super) const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
 const STYLE: &str = include_str!("../../../../web/room/room.css");
 const ICON: &str = include_str!("../../../../web/room/icon.svg");

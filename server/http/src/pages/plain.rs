@@ -81,6 +81,7 @@ fn in_line(status: PlaceStatus, state: Option<LineState>) -> &'static str {
         Some(LineState::NotOpen) => "ready",
         Some(LineState::Closed) => "closed_kept",
         Some(LineState::SoldOut) => "sold_out",
+        Some(LineState::Recovering) => "recovering",
         Some(LineState::Open) | None if status == PlaceStatus::Next => "next",
         Some(LineState::Open) | None => "waiting",
     }
@@ -104,6 +105,7 @@ fn refused(code: Code, state: Option<LineState>) -> &'static str {
         Code::RoomClosed => "closed",
         Code::RoomSoldOut => "sold_out",
         Code::RoomFull => "room_full",
+        Code::Recovering => "recovering",
         _ => "busy",
     }
 }

@@ -1,38 +1,16 @@
-//! Keeps a room's replica up with the store: reads it, follows its events, reads again after a gap. Makes a room that
-//! the store has lost anew from its definition.
+//! Keeps a room's replica up with the store: reads it, follows its events, reads again after a gap. What the store has
+//! lost, `recovery` brings back.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use jari_line::Settings;
 use jari_ports::{EventFeed, StoreError};
 use tokio::time::sleep;
 
-use crate::room::{Live, RoomRuntime};
+use crate::room::{RoomRuntime, recovery};
 
 /// Between two tries to reach a store that does not answer: at least this, at most twice it.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Reads a room, making it first where the store has none.
-///
-/// # Errors
-/// The store's.
-pub(crate) async fn read_or_create(
-    runtime: &super::operations::Operations,
-    settings: &Settings,
-) -> Result<Live, StoreError> {
-    let (calls, room) = (&runtime.calls, &runtime.room);
-    let read = match calls.run("read", calls.store.read(room)).await {
-        Err(StoreError::UnknownRoom(_)) => {
-            tracing::warn!(%room, "room {room} is not in the store; making it anew");
-            calls.run("create", calls.store.create(room, settings.clone())).await?;
-            calls.run("read", calls.store.read(room)).await?
-        }
-        other => other?,
-    };
-    runtime.note(read.mark);
-    Ok(Live::new(read.outcome))
-}
 
 /// Follows the room until it is deleted.
 pub(crate) async fn follow(runtime: Arc<RoomRuntime>) {
@@ -51,8 +29,10 @@ pub(crate) async fn follow(runtime: Arc<RoomRuntime>) {
                 sleep(RETRY + Duration::from_millis(spread)).await;
             }
         }
-        if let Ok(live) = read_or_create(runtime.operations(), &runtime.settings()).await {
-            runtime.replace(live);
+        let past = runtime.read(recovery::past);
+        match recovery::read(runtime.operations(), &runtime.settings(), past).await {
+            Ok(live) => runtime.replace(live),
+            Err(error) => tracing::debug!(%room, %error, "room {room} cannot be read: {error}"),
         }
     }
 }
@@ -61,11 +41,16 @@ async fn subscribe(runtime: &RoomRuntime) -> Result<Box<dyn EventFeed>, StoreErr
     let operations = runtime.operations();
     let after = runtime.read(|live| live.ledger().mark().event_no);
     let store = &operations.calls.store;
-    operations.calls.run("subscribe", store.subscribe(&operations.room, after)).await
+    operations.calls.run("subscribe", store.subscribe(&operations.room.id, after)).await
 }
 
 async fn follow_feed(runtime: &RoomRuntime, feed: &mut dyn EventFeed) {
-    while let Ok(event) = feed.next().await {
+    loop {
+        let event = tokio::select! {
+            event = feed.next() => event,
+            () = runtime.operations().lost() => return,
+        };
+        let Ok(event) = event else { return };
         if let Err(error) = runtime.apply(&event) {
             let room = runtime.id();
             tracing::warn!(%room, %error, "room {room}: {error}");

@@ -73,7 +73,9 @@ fn line_view(replica: &Replica) -> LineView {
     let ledger = replica.ledger();
     let control = ledger.control();
     let (mut opens_at, mut reopens_at, mut message) = (None, None, String::new());
-    let state = match ledger.phase() {
+    let phase = ledger.phase();
+    let state = match phase {
+        _ if ledger.is_recovering() => LineState::Recovering,
         Phase::NotOpen { opens_at: at, .. } => {
             opens_at = Some(Utc(at));
             LineState::NotOpen

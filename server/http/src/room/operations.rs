@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, JoinOutcome, LeaveOutcome,
-    PassOutcome, RevokeOutcome, SeenBits,
+    PassOutcome, Past, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome,
+    SeenBits, Settings, Telling,
 };
 use jari_ports::{Reply, StoreError};
-use jari_units::{Incarnation, Mark, PassId, RoomId, SubjectKey};
+use jari_units::{Incarnation, Mark, PassId, SubjectKey};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
+use super::recovery;
+use crate::losses::{Defined, Losses};
 use crate::store_calls::StoreCalls;
 
 /// A join's outcome and the incarnation its numbers belong to.
@@ -21,27 +25,68 @@ pub struct Joined {
 
 #[derive(Debug)]
 pub(crate) struct Operations {
-    pub(crate) room: RoomId,
+    pub(crate) room: Defined,
     pub(crate) calls: Arc<StoreCalls>,
-    /// The newest mark that any answer or event told.
-    mark: Mutex<Mark>,
+    losses: Arc<Losses>,
+    marks: Mutex<Marks>,
+    /// An answer showed that the store has less than this node has seen.
+    lost: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Marks {
+    /// The newest that any answer or event told.
+    newest: Mark,
+    /// The newest of the incarnations before its own.
+    before: Mark,
 }
 
 impl Operations {
-    pub(crate) fn new(room: RoomId, calls: Arc<StoreCalls>) -> Self {
-        Operations { room, calls, mark: Mutex::new(Mark::NONE) }
+    pub(crate) fn new(room: Defined, calls: Arc<StoreCalls>, losses: Arc<Losses>) -> Self {
+        let (marks, lost) = Default::default();
+        Operations { room, calls, losses, marks, lost }
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        *self.mark.lock()
+        self.marks.lock().newest
     }
 
     /// Takes in what the store told of itself.
     pub(crate) fn note(&self, told: Mark) {
-        let mut mark = self.mark.lock();
-        if !told.is_behind(&mark) {
-            *mark = told;
+        let mut marks = self.marks.lock();
+        if told.is_behind(&marks.newest) {
+            return;
         }
+        if told.incarnation > marks.newest.incarnation {
+            marks.before = marks.newest;
+        }
+        marks.newest = told;
+    }
+
+    /// The highest mark that was answered before the present incarnation; the replica that stood at `replica` may lag
+    /// behind it.
+    pub(crate) fn seen_before(&self, replica: Mark) -> Mark {
+        let before = self.marks.lock().before;
+        if replica.is_behind(&before) { before } else { replica }
+    }
+
+    /// Waits until an answer shows that history was lost, or that the room began anew.
+    pub(crate) async fn lost(&self) {
+        self.lost.notified().await;
+    }
+
+    /// Whoever follows the room is to read it again.
+    pub(crate) fn read_again(&self) {
+        self.lost.notify_one();
+    }
+
+    pub(crate) async fn recover(
+        &self,
+        settings: &Settings,
+        past: Past,
+    ) -> Result<RecoverOutcome, StoreError> {
+        let with = (&*self.calls, &*self.losses);
+        recovery::recover(with, &self.room, settings.clone(), past).await
     }
 
     async fn run<T>(
@@ -49,13 +94,17 @@ impl Operations {
         operation: &'static str,
         call: impl Future<Output = Result<Reply<T>, StoreError>>,
     ) -> Result<Reply<T>, StoreError> {
-        let reply = self.calls.run(operation, call).await?;
-        self.note(reply.mark);
-        Ok(reply)
+        let answer = self.calls.run(operation, call).await;
+        match &answer {
+            Ok(reply) => self.note(reply.mark),
+            Err(StoreError::LostHistory(_) | StoreError::UnknownRoom(_)) => self.read_again(),
+            Err(StoreError::UnknownGroup(_) | StoreError::Unavailable(_)) => {}
+        }
+        answer
     }
 
     pub(crate) async fn join(&self, subjects: Vec<SubjectKey>) -> Result<Vec<Joined>, StoreError> {
-        let call = self.calls.store.join(&self.room, self.mark(), subjects);
+        let call = self.calls.store.join(&self.room.id, self.mark(), subjects);
         let reply = self.run("join", call).await?;
         let incarnation = reply.mark.incarnation;
         Ok(reply.outcome.into_iter().map(|outcome| Joined { outcome, incarnation }).collect())
@@ -65,28 +114,48 @@ impl Operations {
         &self,
         subjects: Vec<SubjectKey>,
     ) -> Result<Vec<(LeaveOutcome, Mark)>, StoreError> {
-        let call = self.calls.store.leave(&self.room, self.mark(), subjects);
+        let call = self.calls.store.leave(&self.room.id, self.mark(), subjects);
         let reply = self.run("leave", call).await?;
         Ok(reply.outcome.into_iter().map(|outcome| (outcome, reply.mark)).collect())
     }
 
     pub(crate) async fn claim(&self, passes: Vec<PassId>) -> Result<Vec<PassOutcome>, StoreError> {
-        let call = self.calls.store.claim(&self.room, self.mark(), passes);
+        let call = self.calls.store.claim(&self.room.id, self.mark(), passes);
         Ok(self.run("claim", call).await?.outcome)
     }
 
     pub(crate) async fn touch(&self, passes: Vec<PassId>) -> Result<Vec<PassOutcome>, StoreError> {
-        let call = self.calls.store.touch(&self.room, self.mark(), passes);
+        let call = self.calls.store.touch(&self.room.id, self.mark(), passes);
         Ok(self.run("touch", call).await?.outcome)
     }
 
     pub(crate) async fn seen(&self, bits: SeenBits) -> Result<(), StoreError> {
-        let call = self.calls.store.seen(&self.room, self.mark(), bits);
+        let call = self.calls.store.seen(&self.room.id, self.mark(), bits);
         self.run("seen", call).await.map(|_| ())
     }
 
+    /// Says that this node serves the room, which has reached `mark` as far as it knows.
+    pub(crate) async fn attend(&self, mark: Mark) -> Result<(), StoreError> {
+        let call = self.calls.store.attend(&self.room.id, mark, self.losses.node);
+        self.run("attend", call).await.map(|_| ())
+    }
+
+    pub(crate) async fn restore(&self, telling: Telling) -> Result<RestoreOutcome, StoreError> {
+        let call = self.calls.store.restore(&self.room.id, self.mark(), self.losses.node, telling);
+        Ok(self.run("restore", call).await?.outcome)
+    }
+
+    pub(crate) async fn reattach(
+        &self,
+        receipts: Vec<Receipt>,
+    ) -> Result<Vec<(ReattachOutcome, Mark)>, StoreError> {
+        let call = self.calls.store.reattach(&self.room.id, self.mark(), receipts);
+        let reply = self.run("reattach", call).await?;
+        Ok(reply.outcome.into_iter().map(|outcome| (outcome, reply.mark)).collect())
+    }
+
     pub(crate) async fn admit(&self) -> Result<AdmitOutcome, StoreError> {
-        let call = self.calls.store.admit(&self.room, self.mark());
+        let call = self.calls.store.admit(&self.room.id, self.mark());
         Ok(self.run("admit", call).await?.outcome)
     }
 
@@ -94,17 +163,17 @@ impl Operations {
         &self,
         whom: AdmitNow,
     ) -> Result<Reply<AdmitNowOutcome>, StoreError> {
-        self.run("admit_now", self.calls.store.admit_now(&self.room, self.mark(), whom)).await
+        self.run("admit_now", self.calls.store.admit_now(&self.room.id, self.mark(), whom)).await
     }
 
     pub(crate) async fn change(&self, change: Change) -> Result<Reply<ChangeOutcome>, StoreError> {
-        self.run("change", self.calls.store.change(&self.room, self.mark(), change)).await
+        self.run("change", self.calls.store.change(&self.room.id, self.mark(), change)).await
     }
 
     pub(crate) async fn revoke(
         &self,
         subjects: Vec<SubjectKey>,
     ) -> Result<Reply<Vec<RevokeOutcome>>, StoreError> {
-        self.run("revoke", self.calls.store.revoke(&self.room, self.mark(), subjects)).await
+        self.run("revoke", self.calls.store.revoke(&self.room.id, self.mark(), subjects)).await
     }
 }

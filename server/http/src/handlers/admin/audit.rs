@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::caller::Admin;
-use super::rooms::invalid;
+use super::rooms::{check_one_line, invalid};
 use crate::answers::json;
 use crate::problem_response::Refusal;
 use crate::query::Query;
@@ -43,6 +43,9 @@ pub(crate) async fn list(
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
         return Err(invalid("limit", format!("{limit} is not in 1..={LIMIT_MAX}")));
+    }
+    if let Some(target) = &query.target {
+        check_one_line("target", target)?;
     }
     let page = state.control.audit(query.target, query.before_no, limit).await?;
     let entries = page.entries.into_iter().map(Into::into).collect();

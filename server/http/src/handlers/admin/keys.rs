@@ -77,6 +77,7 @@ pub(crate) async fn revoke(
     if id == caller.key_id {
         return Err(invalid("id", "is the calling key's own; revoke it with another one"));
     }
+    check_one_line("id", &id)?;
     let mut turn = state.turn().await?;
     let step = Step::made(value!({"revoked": true}));
     let entry = entry(&state, &caller, "key.revoke", format!("key:{id}"), &step);

@@ -1,4 +1,4 @@
-//! Rooms' definitions: list, make, read, change, delete. Control first, then the store; live control is `control`.
+//! Rooms' definitions: list, make, read, change, delete. Control first, then the store, but for a new room; live control is `control`.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) async fn create(
     let mut turn = state.turn().await?;
     let mut room = definition(&state, &caller, &body).await?;
     room.created_at = state.clock.now();
-    state.rooms.clear(&room.id).await?;
+    state.rooms.prepare(&room).await?;
     let made = stored(&room);
     let view = RoomDefinitionView::from(&made);
     let target = format!("room:{}", made.id);

@@ -66,5 +66,6 @@ pub(super) async fn note(
     step: Step,
 ) -> Result<(), Refusal> {
     state.control.append_audit(entry(state, caller, action, target, &step)).await?;
+    state.operator_feed.note_change();
     Ok(())
 }

@@ -1,0 +1,93 @@
+//! Two nodes on one store, one of them behind the other when the store loses everything.
+
+use jari_api::PlaceStatus;
+use jari_line::Settings;
+use jari_ports::OnStoreFailure;
+use url::Url;
+
+use crate::check::{one_each, order};
+use crate::people::{Person, all};
+use crate::site::{Node, Site};
+
+const PEOPLE: usize = 60;
+
+struct Pair {
+    site: Site,
+    first: Node,
+    /// Heard of nothing since half of the people had come.
+    behind: Node,
+    people: Vec<Person>,
+    /// Left at the first node; the other has not heard of it.
+    gone: Person,
+}
+
+async fn pair() -> Pair {
+    let settings = Settings { capacity: 0, ..Settings::default() };
+    let site = Site::new(settings, OnStoreFailure::Wait).await;
+    let (first, behind) = (site.node().await, site.node().await);
+    let mut people = site.people(PEOPLE);
+    for person in &mut people[..PEOPLE / 2] {
+        person.join(&first.url).await;
+    }
+    site.store.deafen(true);
+    assert_eq!(people[0].poll(&behind.url).await.0, 200);
+    site.store.deafen(false);
+    for (nth, person) in people[PEOPLE / 2..].iter_mut().enumerate() {
+        let node = if nth % 2 == 0 { &first } else { &behind };
+        assert_eq!(person.join(&node.url).await.0, 201);
+    }
+    let gone = people.remove(10);
+    assert_eq!(gone.clone().leave(&first.url).await, 204);
+    Pair { site, first, behind, people, gone }
+}
+
+/// Everybody asks, at one node and the other in turn.
+async fn ask(people: &mut [Person], nodes: [&Url; 2]) {
+    for (nth, person) in people.iter_mut().enumerate() {
+        assert_eq!(person.poll(nodes[nth % 2]).await.0, 503, "{}", person.seq);
+    }
+}
+
+async fn same_as_before(site: &Site, people: &mut [Person], node: &Url) {
+    let numbers: Vec<_> = people.iter().map(|person| person.seq).collect();
+    let told = all(people, async |person| person.told(node).await).await;
+    order(&told);
+    assert!(told.iter().all(|view| view.status == PlaceStatus::Waiting));
+    assert_eq!(numbers, told.iter().map(|view| view.seq).collect::<Vec<_>>());
+    one_each(people);
+    let (_, view) = site.person().join(node).await;
+    assert!(view.is_some_and(|view| view.seq > PEOPLE as u64));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_two_nodes_tell_what_each_knew_and_the_newer_word_counts() {
+    let Pair { site, first, behind, mut people, mut gone } = pair().await;
+    site.store.fall_back();
+    site.noticed_by(&first).await;
+    // Whoever serves nobody notices with the first who asks.
+    people[0].poll(&behind.url).await;
+    site.noticed_by(&behind).await;
+    ask(&mut people, [&behind.url, &first.url]).await;
+    site.recovered().await;
+    same_as_before(&site, &mut people, &first.url).await;
+    assert_eq!(gone.told(&behind.url).await.status, PlaceStatus::Ended, "one node knew");
+    assert_eq!(gone.told(&first.url).await.status, PlaceStatus::Ended);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_what_only_a_dead_node_knew_comes_back_by_receipts() {
+    let Pair { site, first, behind, mut people, .. } = pair().await;
+    first.kill();
+    site.store.fall_back();
+    people[0].poll(&behind.url).await;
+    site.noticed_by(&behind).await;
+    ask(&mut people, [&behind.url, &behind.url]).await;
+    site.recovered().await;
+    // Whom nobody told of, and who has not shown a receipt, is not there: everybody else is, in order.
+    let numbers: Vec<_> = people.iter().map(|person| person.seq).collect();
+    let told = all(&mut people, async |person| person.told(&behind.url).await).await;
+    assert_eq!(numbers, told.iter().map(|view| view.seq).collect::<Vec<_>>());
+    assert!(told.iter().all(|view| view.status == PlaceStatus::Waiting));
+    let (_, view) = site.person().join(&behind.url).await;
+    assert!(view.is_some_and(|view| view.seq > PEOPLE as u64));
+}

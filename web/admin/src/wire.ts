@@ -1,0 +1,156 @@
+// The bodies of the operators' API as the page uses them. The server's own are in `server/api`; docs/reference/wire.md.
+
+export type LineState = "open" | "paused" | "not_open" | "closed" | "sold_out";
+export type PacerKind = "fixed" | "aimd" | "manual";
+
+export interface Title {
+  ko: string;
+  en: string;
+}
+
+export interface Did {
+  joined: number;
+  admitted: number;
+  claimed: number;
+  no_shows: number;
+  left: number;
+  refused: number;
+  dwells: number;
+  dwell_ms: number;
+}
+
+export interface RoomLive {
+  room: string;
+  title: Title;
+  identity: "anonymous" | "entry";
+  group?: string;
+  state: LineState;
+  now: string;
+  waiting: number;
+  absent: number;
+  live: number;
+  claimed: number;
+  serving: number;
+  rate_per_s: number;
+  lull: boolean;
+  joined_total: number;
+  admitted_total: number;
+  claimed_total: number;
+  no_shows_total: number;
+  left_total: number;
+  returned_total: number;
+  dwell_mean_ms?: number;
+  version: number;
+  capacity: number;
+  max_waiting: number;
+  admit_total?: number;
+  pacer: PacerKind;
+  paused: boolean;
+  sold_out: boolean;
+  following: boolean;
+  notice?: { text: string; at: string };
+  opens_at?: string;
+  reopens_at?: string;
+  message?: string;
+  mass_absence_at?: string;
+  refused: Record<string, number>;
+  dwell?: { count: number; sum_ms: number; half_ms: number; most_ms: number };
+  did: Did;
+}
+
+export interface GroupLive {
+  group: string;
+  capacity: number;
+  rate_per_s: number;
+  burst: number;
+  rooms: string[];
+  live: number;
+  waiting: number;
+}
+
+export interface LiveFrame {
+  at: string;
+  counting_since: string;
+  second: number;
+  store_down_ms?: number;
+  streams: number;
+  operators: number;
+  changes: number;
+  rooms: RoomLive[];
+  groups: GroupLive[];
+}
+
+export interface RoomHistory {
+  room: string;
+  second: number[];
+  waiting: number[];
+  live: number[];
+  rate_milli: number[];
+  joined: number[];
+  admitted: number[];
+  claimed: number[];
+  no_shows: number[];
+  left: number[];
+  refused: number[];
+  dwells: number[];
+  dwell_ms: number[];
+}
+
+export interface HistoryList {
+  counting_since: string;
+  at: string;
+  step_s: number;
+  rooms: RoomHistory[];
+}
+
+export interface Aimd {
+  start: number;
+  increase: number;
+  floor: number;
+  ceiling: number;
+  threshold: number;
+}
+
+export type Pacer = { kind: "fixed" } | { kind: "manual" } | ({ kind: "aimd" } & Aimd);
+
+export interface Settings {
+  capacity: number;
+  rate_per_s: number;
+  burst: number;
+  per_tick: number;
+  pacer: Pacer;
+}
+
+export interface RoomDefinition {
+  room: string;
+  version: number;
+  target_url: string;
+  settings: Settings;
+}
+
+export interface GroupDefinition {
+  group: string;
+  capacity: number;
+  rate_per_s: number;
+  burst: number;
+  version: number;
+}
+
+export interface AuditEntry {
+  no: number;
+  at: string;
+  actor: string;
+  action: string;
+  target: string;
+  before?: unknown;
+  after?: unknown;
+}
+
+export interface AuditPage {
+  entries: AuditEntry[];
+  next_before_no?: number;
+}
+
+export interface ApiKeys {
+  keys: { id: string; name: string }[];
+}
