@@ -7,7 +7,7 @@ local state = { redis.call('HGETALL', S), redis.call('GET', W), redis.call('GET'
 state[10], state[11], state[12] = '', '', {}
 if is_recovering() then
   state[10], state[11] = redis.call('GET', KNOWN), redis.call('GET', SHOWN)
-  state[12] = redis.call('ZRANGE', RECEIPTS, 0, -1, 'WITHSCORES')
+  state[12] = redis.call('HGETALL', RECEIPTS)
 end
 if ARGV[5] == 'everything' then
   state[13], state[14], state[15] =

@@ -19,14 +19,10 @@ do
   end
   local waits, once, passes, free = bits(W, asked), bits(ONCE, asked), passes_of(asked), bits_of(FREE, asked)
   local known, shown, at = bits_of(KNOWN, asked), bits_of(SHOWN, asked), {}
-  if recovering and #asked > 0 then
-    local members = {}
-    for i, seq in ipairs(asked) do members[i] = member(seq) end
-    at = redis.call('ZMSCORE', RECEIPTS, unpack(members))
-  end
+  if recovering then at = confirmed_at(asked) end
   for i, seq in ipairs(asked) do
     places[seq] = { waits = waits[i] == 1, once = once[i] == 1, pass = passes[i], free = free[i] == 1,
-      known = known[i] == 1, shown = shown[i] == 1, confirmed = tonumber(at[i] or nil),
+      known = known[i] == 1, shown = shown[i] == 1, confirmed = at[i],
       live = waits[i] == 1 or passes[i] ~= false }
   end
 end
@@ -172,12 +168,7 @@ local function apply()
     assign_to(KNOWN, gone, 1)
     assign_to(SHOWN, in_use, 1)
     assign_to(HELD, heard, 1)
-    local flat = {}
-    for _, seq in ipairs(heard) do
-      local n = #flat
-      flat[n + 1], flat[n + 2] = text(confirmed[seq]), member(seq)
-    end
-    if #flat > 0 then redis.call('ZADD', RECEIPTS, unpack(flat)) end
+    confirm_at(heard, confirmed)
     if oldest then put('rec_oldest', math.min(room.rec_oldest or oldest, oldest)) end
   end
   local flat = {}

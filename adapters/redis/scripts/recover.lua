@@ -45,7 +45,7 @@ local function begin_from_nothing(now, above)
     FREE, NODES)
   begin_fresh(0, now, settings_in(ARGV[10]))
   for _, name in ipairs({ 'rec_told_in', 'rec_told_no', 'rec_told_at', 'rec_top' }) do put(name, 0) end
-  for _, name in ipairs({ 'rec_oldest', 'rec_operated' }) do put(name, '') end
+  for _, name in ipairs({ 'rec_oldest', 'rec_operated', 'rec_heard_from', 'rec_heard_to' }) do put(name, '') end
   local incarnation = math.max(now, math.max(above, past.incarnation) + 1)
   raw_origin = ARGV[9]
   return begin(incarnation, now, math.max(past.next_seq, 1), past.origin, '', nil, nil)
@@ -102,8 +102,7 @@ local function tell_own()
   put('rec_told_no', room.event_no)
   put('rec_told_at', room.now)
   put('rec_top', 0)
-  put('rec_oldest', '')
-  put('rec_operated', '')
+  for _, name in ipairs({ 'rec_oldest', 'rec_operated', 'rec_heard_from', 'rec_heard_to' }) do put(name, '') end
 end
 
 if not raw.incarnation then

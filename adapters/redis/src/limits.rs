@@ -51,6 +51,10 @@ const UNTICKED: Millis = Millis(3_000);
 /// millisecond each time.
 pub(crate) const DUE_CHECKED: usize = 16;
 
+/// Receipts that one field of a room that recovers holds: a million are eight thousand fields, and a new one writes less
+/// than a kilobyte.
+pub(crate) const RECEIPT_CHUNK: usize = 128;
+
 /// Bytes and events of one of the two segments that a room's stream keeps: some seconds of a rush, half an hour of ticks.
 const EV_SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
 const EV_SEGMENT_EVENTS: u64 = 2_048;
@@ -85,6 +89,7 @@ pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
     vec![
         ("FORMAT", FORMAT),
         ("UNTICKED", UNTICKED.0),
+        ("CHUNK", RECEIPT_CHUNK as u64),
         ("SEQ_MAX", limits::SEQ_MAX),
         ("SEQ_JUMP", limits::SEQ_JUMP),
         ("RECOVERY_WINDOW", limits::RECOVERY_WINDOW.0),

@@ -9,6 +9,7 @@ use jari_line::{
 use jari_units::{Incarnation, Millis, NodeId, Seq, SubjectKey, Timestamp};
 
 use crate::feed::decimal;
+use crate::limits::RECEIPT_CHUNK;
 use crate::settings_text;
 
 /// The first byte of a head in an event: another one is another release's.
@@ -272,4 +273,26 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 pub(crate) fn times(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<BTreeMap<u64, Timestamp>> {
     let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<u64>().ok();
     pairs.iter().map(|(of, at)| Some((number(of)?, Timestamp(number(at)?)))).collect()
+}
+
+/// Bytes of a place in what the scripts' part `receipts` keeps.
+const CONFIRMED_BYTES: usize = 6;
+
+/// When places were last confirmed, as that part keeps it: the time and one, in six bytes a place.
+pub(crate) fn confirmed(chunks: &[(Vec<u8>, Vec<u8>)]) -> Option<BTreeMap<Seq, Timestamp>> {
+    let mut times = BTreeMap::new();
+    for (number, chunk) in chunks {
+        let first = std::str::from_utf8(number).ok()?.parse::<u64>().ok()? * RECEIPT_CHUNK as u64;
+        let (entries, rest) = chunk.as_chunks::<CONFIRMED_BYTES>();
+        if !rest.is_empty() || entries.len() > RECEIPT_CHUNK {
+            return None;
+        }
+        for (seq, entry) in (first..).zip(entries) {
+            let stored = entry.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+            if let Some(at) = u64::checked_sub(stored, 1) {
+                times.insert(seq, Timestamp(at));
+            }
+        }
+    }
+    Some(times)
 }

@@ -73,7 +73,7 @@ fn read_descent(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
     descent.unattached = set(answers.bytes()?)?;
     descent.nodes = recovery_text::times(&pairs(answers.value()?)?).ok_or_else(odd)?;
     let (known, shown) = (set(answers.bytes()?)?, set(answers.bytes()?)?);
-    let receipts = recovery_text::times(&pairs(answers.value()?)?).ok_or_else(odd)?;
+    let receipts = recovery_text::confirmed(&pairs(answers.value()?)?).ok_or_else(odd)?;
     if let Some(recovery) = &mut descent.recovery {
         *recovery = Recovery { known, shown, receipts, ..std::mem::take(recovery) };
     }

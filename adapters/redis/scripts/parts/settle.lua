@@ -15,17 +15,11 @@ end
 -- Live places that nobody fresh vouches for: neither a telling nor a receipt from shortly before the loss, which is taken
 -- to be at the newest confirmation that anybody has shown.
 local function stale(alive)
-  local newest = room.rec_told_at
-  local last = redis.call('ZRANGE', RECEIPTS, 0, 0, 'REV', 'WITHSCORES')
-  if last[2] then newest = math.max(newest, tonumber(last[2])) end
+  local newest = math.max(room.rec_told_at, room.rec_heard_to or 0)
   local fresh_from = newest - 2 * room.set_presence_window
   alive = without(alive, slice(SHOWN, 0, #alive))
   if room.rec_told_at >= fresh_from then alive = without(alive, slice(KNOWN, 0, #alive)) end
-  local old = {}
-  for _, name in ipairs(redis.call('ZRANGE', RECEIPTS, '-inf', '(' .. text(fresh_from), 'BYSCORE')) do
-    old[#old + 1] = tonumber(name)
-  end
-  assign_to(HELD, old, 0)
+  assign_to(HELD, confirmed_before(fresh_from), 0)
   return without(alive, slice(HELD, 0, #alive))
 end
 
