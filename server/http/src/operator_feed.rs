@@ -14,6 +14,7 @@ use futures_util::Stream;
 use jari_api::Reconnect;
 use jari_api::admin::HistoryList;
 use jari_line::GroupSettings;
+use jari_ports::StoreError;
 use jari_units::limits::TICK;
 use jari_units::{GroupId, RoomId, Timestamp};
 use parking_lot::Mutex;
@@ -40,6 +41,8 @@ pub(crate) struct OperatorFeed {
     frames: watch::Sender<Bytes>,
     /// Somebody has just come and wants a frame now.
     asked: Notify,
+    /// Somebody watches, so rooms that nobody used on this node are to be read.
+    wanted: Notify,
     seats: Arc<Semaphore>,
     changes: AtomicU64,
     book: Mutex<Book>,
@@ -63,6 +66,7 @@ impl OperatorFeed {
             since,
             frames,
             asked: Notify::new(),
+            wanted: Notify::new(),
             seats: Arc::new(Semaphore::new(OPERATORS_MAX)),
             changes: AtomicU64::new(0),
             book: Mutex::default(),
@@ -76,13 +80,14 @@ impl OperatorFeed {
         self.asked.notify_one();
     }
 
-    /// The past of one room, or of all, in steps of so many seconds.
+    /// The past of one room, or of all, in steps of so many seconds. Rooms that were not looked at yet are from now on.
     pub(crate) fn history(
         &self,
         room: Option<&RoomId>,
         step_s: u32,
         now: Timestamp,
     ) -> HistoryList {
+        self.wanted.notify_one();
         let rooms = self.book.lock().told(room, step_s);
         HistoryList { counting_since: self.since.into(), at: now.into(), step_s, rooms }
     }
@@ -108,6 +113,23 @@ pub(crate) fn take_seat(state: &AppState, key_id: String) -> Option<Seat> {
 
 /// Looks at the rooms once a second, for ever.
 pub async fn run(state: AppState) {
+    tokio::join!(look(&state), read_rooms(&state));
+}
+
+/// Reads the rooms that nobody used on this node, once an operator watches: an idle room costs nothing before.
+async fn read_rooms(state: &AppState) {
+    loop {
+        state.operator_feed.wanted.notified().await;
+        for entry in state.rooms.list().iter().filter(|entry| entry.loaded().is_none()) {
+            if let Err(StoreError::Unavailable(_)) = entry.runtime().await {
+                // The frame says so; with the next second they are tried again.
+                break;
+            }
+        }
+    }
+}
+
+async fn look(state: &AppState) {
     let feed = &state.operator_feed;
     let every = Duration::from_millis(TICK.0);
     // In the middle of the feed's seconds, so that a turn a little late is still in its own.
@@ -115,11 +137,12 @@ pub async fn run(state: AppState) {
     turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         tokio::select! {
-            _ = turns.tick() => frame::note_second(&state),
+            _ = turns.tick() => frame::note_second(state),
             () = feed.asked.notified() => {}
         }
         if feed.frames.receiver_count() > 0 {
-            let live = frame::live(&state);
+            feed.wanted.notify_one();
+            let live = frame::live(state);
             feed.frames.send_replace(passing_frame("stats", &live));
         }
     }

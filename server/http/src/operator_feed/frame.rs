@@ -45,7 +45,7 @@ fn look(room: &RoomRuntime, new: bool) -> Look {
     })
 }
 
-/// Everything that operators see at a glance. A room that nobody used yet comes with its first tick.
+/// Everything that operators see at a glance. A room that nobody used on this node comes once it was read.
 pub(super) fn live(state: &AppState) -> LiveFrame {
     let feed = &state.operator_feed;
     let entries = state.rooms.list();
