@@ -2,6 +2,7 @@
 //! time, should whoever had to tell have died first.
 
 use jari_ports::StoreError;
+use jari_units::limits::SEQ_MAX;
 use jari_units::{Mark, RoomId};
 use parking_lot::Mutex;
 
@@ -54,18 +55,26 @@ impl Rooms {
         let mut slice = Answer::of(self.link.command(&scan).await?)?;
         *round.0.lock() = slice.number()?;
         for room in ids(slice.list()?)? {
-            match self.say("wants", &room, Vec::new()).await? {
-                Said::Done(mut reply) => {
-                    let news = reply.outcome.text()?;
-                    self.note_due(&room, reply.mark, &news).await?;
-                }
-                Said::Unknown | Said::FeedLost => {
-                    self.note_due(&room, Mark { incarnation: u64::MAX >> 11, ..Mark::NONE }, GONE)
-                        .await?;
-                }
+            // A room that a newer release writes is looked after by that release's nodes.
+            if let Err(error) = self.look_after(&room).await {
+                tracing::debug!(%room, %error, "room {room} was not looked after: {error}");
             }
         }
         Ok(())
+    }
+
+    async fn look_after(&self, room: &RoomId) -> Result<(), StoreError> {
+        match self.say("wants", room, Vec::new()).await? {
+            Said::Done(mut reply) => {
+                let news = reply.outcome.text()?;
+                self.note_due(room, reply.mark, &news).await
+            }
+            // Newer than whatever the index has of it.
+            Said::Unknown | Said::FeedLost => {
+                let mark = Mark { incarnation: SEQ_MAX, ..Mark::NONE };
+                self.note_due(room, mark, GONE).await
+            }
+        }
     }
 }
 

@@ -240,7 +240,6 @@ fn unknown_keys_are_errors_that_name_the_nearest() {
             ("htttp.listen", did_you_mean_listen),
             ("port", remove),
             ("redis.nodes", remove),
-            ("redis.url", "did you mean store.url?"),
             ("store.data", "did you mean store.data_dir?"),
             ("http.listn", did_you_mean_listen),
             ("http.listens", did_you_mean_listen),

@@ -73,7 +73,7 @@ local function bits_of(key, seqs)
   local ops = {}
   for _, seq in ipairs(seqs) do
     local n = #ops
-    ops[n + 1], ops[n + 2], ops[n + 3] = 'GET', 'u1', text(seq)
+    ops[n + 1], ops[n + 2], ops[n + 3] = 'GET', 'u1', seq
   end
   return bitfield('BITFIELD_RO', key, ops, 3)
 end
@@ -82,7 +82,7 @@ local function assign_to(key, seqs, bit)
   local ops = {}
   for _, seq in ipairs(seqs) do
     local n = #ops
-    ops[n + 1], ops[n + 2], ops[n + 3], ops[n + 4] = 'SET', 'u1', text(seq), bit
+    ops[n + 1], ops[n + 2], ops[n + 3], ops[n + 4] = 'SET', 'u1', seq, bit
   end
   bitfield('BITFIELD', key, ops, 4)
 end

@@ -28,7 +28,7 @@ local function altered(set, first, seqs, bit)
   local ops = {}
   for _, seq in ipairs(seqs) do
     local n = #ops
-    ops[n + 1], ops[n + 2], ops[n + 3], ops[n + 4] = 'SET', 'u1', text(seq - first), bit
+    ops[n + 1], ops[n + 2], ops[n + 3], ops[n + 4] = 'SET', 'u1', seq - first, bit
   end
   redis.call('SET', T, set)
   bitfield('BITFIELD', T, ops, 4)
@@ -40,7 +40,7 @@ local function bits_within(set, first, seqs)
   local ops = {}
   for _, seq in ipairs(seqs) do
     local n = #ops
-    ops[n + 1], ops[n + 2], ops[n + 3] = 'GET', 'u1', text(seq - first)
+    ops[n + 1], ops[n + 2], ops[n + 3] = 'GET', 'u1', seq - first
   end
   return bitfield('BITFIELD_RO', T, ops, 3)
 end

@@ -39,7 +39,7 @@ local function settle_passes(inside, in_use, used_until, floor)
         changed[#changed + 1] = pass
       end
     end
-    replace_passes(changed)
+    write_passes(changed)
   end
 end
 
