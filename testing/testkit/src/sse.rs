@@ -43,7 +43,7 @@ impl std::fmt::Debug for SseStream {
 }
 
 impl SseStream {
-    pub(crate) async fn open(request: RequestBuilder) -> Self {
+    pub async fn open(request: RequestBuilder) -> Self {
         let response = request.send().await.expect("the server answers");
         let (status, headers) = (response.status(), response.headers().clone());
         if !status.is_success() {

@@ -27,7 +27,7 @@ fn server() -> (Postgres, String) {
 /// Waits until a room that another node made is whole here. Lines are not shared, so for this node's store it is one that
 /// was lost: the window runs out, on a clock that runs faster meanwhile, yet too slowly for a tick to be late.
 async fn whole(node: &TestApp, operator: &Operator, room: &str) {
-    const STEP_MS: i64 = 50;
+    const STEP_MS: i64 = 80;
     eventually("the room is whole", async || {
         node.clock().step(STEP_MS);
         (operator.stats(room).await.state != LineState::Recovering).then_some(())

@@ -77,7 +77,7 @@ async fn issue_4_changes_on_two_nodes_in_turn_build_on_each_other_without_a_wait
     first.operator().set(&id, json!({"rate_per_s": 17})).await;
     second.operator().put("/v1/admin/groups/both", &limits).await.expect(200);
     first.operator().patch(&path, &json!({"group": "both"})).await.expect(200);
-    second.operator().delete("/v1/admin/groups/both").await.problem(409, "in_use");
+    second.operator().delete("/v1/admin/groups/both").await.problem(409, "group_in_use");
     second.operator().patch(&path, &json!({"group": null})).await.expect(200);
     second.operator().delete("/v1/admin/groups/both").await.expect(204);
     let room: Value = second.operator().get(&path).await.expect(200).json();
