@@ -251,3 +251,38 @@ fn an_old_number_above_the_new_histories_first_is_void() {
     let standing = store.ledger().standing(old.incarnation, first);
     assert_eq!(standing, Standing::Ended);
 }
+
+/// A node hands a receipt on while its replica may learn something by it, and no longer.
+#[test]
+fn a_receipt_is_wanted_until_it_tells_nothing_new() {
+    let mut lost = waiting(3);
+    tick(&mut lost);
+    let mut store = wiped(&lost);
+    let first = receipt(&lost, 1, 1);
+    let newer = Receipt { as_of: first.as_of + Millis(1_000), ..first };
+    let cookie = Receipt { pass: Some(1), ..first };
+    assert!(store.ledger().wants(&first));
+    show_one(&mut store, first);
+    assert!(!store.ledger().wants(&first), "noted, by whichever node");
+    assert!(store.ledger().wants(&newer), "of a second device");
+    assert!(store.ledger().wants(&cookie));
+    show_one(&mut store, cookie);
+    assert!(!store.ledger().wants(&cookie));
+    // One that is told of without its owner is wanted after the window too.
+    tell_all(&mut store, NODE, &lost);
+    wait(&mut store);
+    assert!(store.ledger().wants(&receipt(&lost, 2, 2)));
+    assert!(!store.ledger().wants(&newer) && !store.ledger().wants(&receipt(&lost, 8, 8)));
+}
+
+/// Tokens of a join in the window name the new history; they show no position either.
+#[test]
+fn no_position_is_told_of_either_history_while_it_recovers() {
+    let lost = waiting(3);
+    let mut store = wiped(&lost);
+    show_one(&mut store, receipt(&lost, 2, 2));
+    let incarnations = [lost.mark().incarnation, store.mark().incarnation];
+    let standing = incarnations.map(|incarnation| store.ledger().standing(incarnation, 2));
+    assert_eq!(standing, [Standing::Recovering; 2]);
+    assert_eq!(store.ledger().confirmed_at(), Timestamp::default());
+}

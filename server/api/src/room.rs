@@ -51,10 +51,11 @@ pub enum LineState {
     Recovering,
 }
 
-impl From<&jari_line::Phase> for LineState {
-    fn from(phase: &jari_line::Phase) -> Self {
+impl From<&jari_line::Ledger> for LineState {
+    fn from(ledger: &jari_line::Ledger) -> Self {
         use jari_line::Phase;
-        match phase {
+        match ledger.phase() {
+            _ if ledger.is_recovering() => LineState::Recovering,
             Phase::NotOpen { .. } => LineState::NotOpen,
             Phase::Open => LineState::Open,
             Phase::Paused => LineState::Paused,

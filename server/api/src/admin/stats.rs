@@ -48,7 +48,7 @@ impl RoomStats {
         let totals = ledger.totals();
         RoomStats {
             room: room.to_string(),
-            state: (&ledger.phase()).into(),
+            state: ledger.into(),
             now: ledger.clocks().now.into(),
             waiting: ledger.waiting(),
             absent: ledger.absent(),

@@ -5,8 +5,9 @@ mod one_node;
 mod together;
 mod two_operators;
 
+use jari_api::LineState;
 use jari_servers::Postgres;
-use jari_testkit::{TestApp, TestAppBuilder};
+use jari_testkit::{Operator, TestApp, TestAppBuilder, eventually};
 
 /// The program under test.
 const JARI: &str = env!("CARGO_BIN_EXE_jari");
@@ -21,6 +22,17 @@ fn server() -> (Postgres, String) {
     let server = Postgres::start();
     let database = server.database();
     (server, database)
+}
+
+/// Waits until a room that another node made is whole here. Lines are not shared, so for this node's store it is one that
+/// was lost: the window runs out, on a clock that runs faster meanwhile, yet too slowly for a tick to be late.
+async fn whole(node: &TestApp, operator: &Operator, room: &str) {
+    const STEP_MS: i64 = 80;
+    eventually("the room is whole", async || {
+        node.clock().step(STEP_MS);
+        (operator.stats(room).await.state != LineState::Recovering).then_some(())
+    })
+    .await;
 }
 
 /// Two nodes on one database; the second has the first one's admin key.

@@ -9,7 +9,7 @@ use jari_records::Records;
 use jari_testkit::{Integrator, Operator, TestApp, Visitor, eventually};
 use serde_json::{Value, json};
 
-use crate::{node, pair, server};
+use crate::{node, pair, server, whole};
 
 async fn shown(node: &TestApp, room: &str) -> u16 {
     node.visitor().get(&format!("/v1/rooms/{room}")).await.status.as_u16()
@@ -22,6 +22,7 @@ async fn issue_4_a_room_of_one_node_is_served_changed_and_gone_on_the_other() {
     let id = first.create_room(|room| room.identity = jari_api::Identity::Entry).await;
     eventually("the room is there", async || (shown(&second, &id).await == 200).then_some(()))
         .await;
+    whole(&second, &second.operator(), &id).await;
     // An entry token of one node opens a place on the other: they have the same keys.
     let entry = first.integrator().await.entry(&id, "somebody").await;
     let visitor = second.visitor();
@@ -150,6 +151,7 @@ async fn issue_4_nodes_that_start_together_for_the_first_time_are_one_installati
     for node in &nodes {
         eventually("the room is there", async || (shown(node, "shop").await == 200).then_some(()))
             .await;
+        whole(node, &operator(node), "shop").await;
         let place = Visitor::new(node.url());
         let path = "/v1/rooms/shop/places";
         let joined = place.request(reqwest::Method::POST, path).header("cookie", cookie);

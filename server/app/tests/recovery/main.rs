@@ -3,6 +3,7 @@
 mod check;
 mod crowded;
 mod falling_back;
+mod gates;
 mod people;
 mod receipts;
 mod restored;

@@ -8,12 +8,14 @@ use std::time::Duration;
 use jari::{SystemClock, SystemEntropy};
 use jari_http::metrics::Metrics;
 use jari_http::{AppParts, AppState, HttpOptions, JoinLimit};
-use jari_line::{Ledger, Settings};
+use jari_line::{GroupSettings, Ledger, Settings};
 use jari_pass::{KeyRing, RingKey, VisitorToken};
-use jari_ports::{AuditEntry, Clock, Control, Identity, LineStore, OnStoreFailure, RoomDefinition};
+use jari_ports::{
+    AuditEntry, Clock, Control, Identity, LimitGroup, LineStore, OnStoreFailure, RoomDefinition,
+};
 use jari_records::Records;
 use jari_testkit::{TestClock, eventually};
-use jari_units::{Millis, RoomId, Timestamp};
+use jari_units::{GroupId, Millis, RoomId, Timestamp};
 use reqwest::Client;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -77,15 +79,35 @@ async fn port() -> (TcpListener, Url) {
 impl Site {
     /// One room with these settings, nobody in it.
     pub(crate) async fn new(settings: Settings, on_store_failure: OnStoreFailure) -> Site {
+        Site::make(settings, on_store_failure, None).await
+    }
+
+    /// One room in a limit group, the only one in it.
+    pub(crate) async fn grouped(settings: Settings, group: GroupSettings) -> Site {
+        let settings = Settings { grouped: true, ..settings };
+        Site::make(settings, OnStoreFailure::Wait, Some(group)).await
+    }
+
+    async fn make(
+        settings: Settings,
+        on_store_failure: OnStoreFailure,
+        group: Option<GroupSettings>,
+    ) -> Site {
         let dir = TempDir::new().expect("a temporary folder");
         let clock = TestClock::default();
         let store = Arc::new(FallingBack::new(dir.path(), Arc::new(clock.clone())));
         let records = dir.path().join("records.db").display().to_string();
         let control = Records::open(&records, Duration::ZERO).await.expect("a fresh file");
+        let id: GroupId = "group".parse().expect("an id");
+        if let Some(settings) = group {
+            let (id, version) = (id.clone(), 0);
+            let group = LimitGroup { id, settings, version };
+            control.put_group(group, AuditEntry::default()).await.expect("stored");
+        }
         let room = RoomDefinition {
             id: room_id(),
             tenant: "test".parse().expect("an id"),
-            group: None,
+            group: group.map(|_| id),
             identity: Identity::Anonymous,
             title_ko: "시험".to_owned(),
             title_en: "Test".to_owned(),

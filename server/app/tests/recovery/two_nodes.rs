@@ -1,5 +1,7 @@
 //! Two nodes on one store, one of them behind the other when the store loses everything.
 
+use std::collections::BTreeSet;
+
 use jari_api::PlaceStatus;
 use jari_line::Settings;
 use jari_ports::OnStoreFailure;
@@ -83,11 +85,15 @@ async fn issue_4_what_only_a_dead_node_knew_comes_back_by_receipts() {
     site.noticed_by(&behind).await;
     ask(&mut people, [&behind.url, &behind.url]).await;
     site.recovered().await;
-    // Whom nobody told of, and who has not shown a receipt, is not there: everybody else is, in order.
+    // Who left at the dead node waits here, as far as this one knew: everybody else is in order around them.
     let numbers: Vec<_> = people.iter().map(|person| person.seq).collect();
     let told = all(&mut people, async |person| person.told(&behind.url).await).await;
     assert_eq!(numbers, told.iter().map(|view| view.seq).collect::<Vec<_>>());
     assert!(told.iter().all(|view| view.status == PlaceStatus::Waiting));
+    assert!(told.is_sorted_by_key(|view| view.seq) && told.is_sorted_by_key(|view| view.position));
+    let positions: BTreeSet<_> = told.iter().filter_map(|view| view.position).collect();
+    assert_eq!(positions.len(), told.len(), "nobody shares a position");
+    assert!(positions.last().is_some_and(|last| *last <= PEOPLE as u64));
     let (_, view) = site.person().join(&behind.url).await;
     assert!(view.is_some_and(|view| view.seq > PEOPLE as u64));
 }

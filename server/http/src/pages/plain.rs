@@ -378,6 +378,7 @@ mod tests {
             (None, LineState::NotOpen, Some(Code::PlaceRequired), "headline.not_open"),
             (None, LineState::Open, Some(Code::Blocked), "headline.blocked"),
             (None, LineState::Open, Some(Code::RoomFull), "headline.room_full"),
+            (None, LineState::Recovering, Some(Code::Recovering), "headline.recovering"),
             (None, LineState::Open, Some(Code::IdentityRequired), "headline.identity"),
             (None, LineState::Open, Some(Code::StoreUnavailable), "headline.busy"),
         ] {
