@@ -352,3 +352,25 @@ fn a_stores_password_is_shown_nowhere() {
     let refused = problems(&file_with("store.url", "\"redis+ring://jari:hunter2@a:1,b:2\""));
     assert!(!format!("{refused:?}").contains("hunter2"), "{refused:?}");
 }
+
+#[test]
+fn what_may_hold_a_password_is_not_shown_however_it_is_misspelt() {
+    let wrong = [
+        ("JARI__RECORDS__URL", "postgres//u:hunter2@h/db"),
+        ("JARI__RECORDS__URL", "u:hunter2@h/db"),
+        ("JARI__RECORDS__URL", "host=h user=u password=hunter2"),
+        ("JARI__STORE__URL", "redis//:hunter2@h"),
+        ("JARI__STORE__URL", "h:6379 hunter2"),
+    ];
+    for (name, value) in wrong {
+        let errors = load("", &[(name, value)], Overrides::default()).expect_err(value);
+        let text = format!("{errors} {errors:?}");
+        assert!(!text.contains("hunter2") && text.contains("not shown"), "{text}");
+    }
+    for file in ["[records]\nurl = [\"postgres://u:hunter2@h/db\"]", "[records]\nurl = \"hunter2\n"]
+    {
+        let errors = load(file, &[], Overrides::default()).expect_err(file);
+        let text = format!("{errors} {errors:?}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

@@ -67,8 +67,10 @@ fn read_file(file: &NamedFile, problems: &mut Vec<Problem>) -> Option<Table> {
     match text.parse::<Table>() {
         Ok(table) => Some(table),
         Err(error) => {
-            let wrong = format!("is not TOML: {}", error.to_string().trim_end());
-            problem(wrong, "mend the line it points at")
+            // Not the error's own picture of the line: there may be a password in it.
+            let at = error.span().map_or(0, |span| span.start);
+            let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            problem(format!("is not TOML: {} in line {line}", error.message()), "mend that line")
         }
     }
 }

@@ -32,7 +32,7 @@ impl Reader<'_> {
     /// Notes that a key's value is wrong.
     pub(crate) fn refuse(&mut self, key: &'static str, wrong: String, fix: String) {
         let given = &self.layers[key];
-        let value = shown(&given.value);
+        let value = shown(key, &given.value);
         let origin = given.origin.clone();
         self.problems.push(Problem { key: key.to_owned(), value, origin, wrong, fix });
     }
@@ -242,8 +242,22 @@ fn network(item: &Value) -> Result<IpNet, String> {
     Ok(network.trunc())
 }
 
-/// A value as it is shown in messages: a URL's password is not.
-fn shown(value: &Value) -> String {
+/// Keys whose value may hold a password, and how a value begins that can be shown without it.
+const SECRETS: [(&str, &[&str]); 2] = [
+    ("records.url", &["postgres://", "postgresql://"]),
+    ("store.url", &["redis://", "rediss://", "redis+", "rediss+"]),
+];
+
+/// A value as it is shown in messages: a URL's password is not, and nothing is of what should be one and is not.
+fn shown(key: &str, value: &Value) -> String {
+    if let Some((_, begins)) = SECRETS.iter().find(|(secret, _)| *secret == key) {
+        let readable =
+            |text: &str| text.is_empty() || begins.iter().any(|start| text.starts_with(start));
+        return match value {
+            Value::String(text) if readable(text) => format!("{:?}", redacted(text)),
+            other => format!("{} that is not shown", kind_of(other)),
+        };
+    }
     match value {
         Value::String(text) => format!("{:?}", redacted(text)),
         _ => value.to_string(),

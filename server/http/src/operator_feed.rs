@@ -30,6 +30,8 @@ use history::Book;
 /// Operators' streams of one node: a dozen people with a few screens each. Every one costs a frame a second, about 600
 /// bytes a room, and 30 KB of memory.
 pub(crate) const OPERATORS_MAX: usize = 64;
+/// Between two frames at least: a script that makes a hundred changes a second must not fill the operators' phones.
+const FRAMES_APART: Duration = Duration::from_millis(200);
 /// When the server goes away, operators come back spread over this: few, and in a hurry to see what is going on.
 const RECONNECT_SPREAD_MS: u64 = 1_000;
 
@@ -144,6 +146,8 @@ async fn look(state: &AppState) {
             feed.wanted.notify_one();
             let live = frame::live(state);
             feed.frames.send_replace(passing_frame("stats", &live));
+            // What is asked for meanwhile is told with the next.
+            sleep(FRAMES_APART).await;
         }
     }
 }
