@@ -38,8 +38,9 @@ const samePacer = (one: Draft, other: Draft): boolean =>
   one.kind === other.kind && (one.kind !== "aimd" || AIMD.every((name) => one.aimd[name] === other.aimd[name]));
 
 // What was typed stays; whatever was left alone follows what another operator has set. `told`: they know of all by now.
-export function rebased({ base, draft, known, clashes }: Form, now: RoomDefinition, told: boolean): Form {
-  const [was, is] = [draftOf(base.settings), draftOf(now.settings)];
+export function rebased(form: Form, now: RoomDefinition, told: boolean, was = draftOf(form.base.settings)): Form {
+  const { draft, known, clashes } = form;
+  const is = draftOf(now.settings);
   const merged: Form = { base: now, draft: { ...draft }, known: now.version, clashes: { ...clashes } };
   for (const name of NUMBERS) {
     if (draft[name] === was[name]) merged.draft[name] = is[name];
@@ -52,6 +53,9 @@ export function rebased({ base, draft, known, clashes }: Form, now: RoomDefiniti
   if (!told && Object.keys(merged.clashes).length > 0) merged.known = known;
   return merged;
 }
+
+// What was sent is settled; what was typed since then stays.
+export const applied = (form: Form, sent: Draft, now: RoomDefinition): Form => rebased({ ...form, clashes: {} }, now, true, sent);
 
 // A merge patch: `null` takes back what the old pacer had and the new one has not.
 function pacerPatch(draft: Draft, old: Pacer): Record<string, unknown> | undefined {

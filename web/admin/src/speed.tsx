@@ -4,7 +4,7 @@ import { useAction } from "./action";
 import { call, Refused, roomPath } from "./api";
 import { Field } from "./field";
 import { stopsOnlyIfMeant, typed } from "./number";
-import { AIMD, fresh, NUMBERS, patchOf, rebased, unreadOf, type Draft, type Form, type NumberName } from "./speed-draft";
+import { AIMD, applied, fresh, NUMBERS, patchOf, rebased, unreadOf, type Draft, type Form, type NumberName } from "./speed-draft";
 import { count, exact, nameOf, say } from "./text";
 import { failed } from "./toast";
 import type { PacerKind, RoomDefinition, RoomLive } from "./wire";
@@ -43,15 +43,15 @@ function useForm(room: RoomLive) {
     return read();
   };
   // What was read before the change is no news.
-  const applied = (now: RoomDefinition) => {
+  const settle = (sent: Draft, now: RoomDefinition) => {
     reads.current += 1;
-    setForm(fresh(now));
+    setForm((old) => (old ? applied(old, sent, now) : fresh(now)));
   };
-  return { form, setForm, applied, refused };
+  return { form, setForm, settle, refused };
 }
 
 export function Speed({ room }: { room: RoomLive }) {
-  const { form, setForm, applied, refused } = useForm(room);
+  const { form, setForm, settle, refused } = useForm(room);
   const { busy, problems, clear, wrong, run } = useAction(FIELDS);
   if (!form) return <section class="card"><p class="soft">{say("loading")}</p></section>;
 
@@ -75,7 +75,7 @@ export function Speed({ room }: { room: RoomLive }) {
     const done = await run(say("speed.title"), async () => {
       try {
         const match = { "if-match": `"${form.known}"` };
-        applied(await call<RoomDefinition>("PATCH", roomPath(room.room), { settings: patch }, match));
+        settle(draft, await call<RoomDefinition>("PATCH", roomPath(room.room), { settings: patch }, match));
       } catch (error) {
         // Somebody else was quicker: show what is now, keep what was typed.
         if (error instanceof Refused && error.status === 412) await refused();
