@@ -223,7 +223,8 @@ test("two operators see each other's change, and neither undoes the other's", as
   await field(one.page, "rate_per_s").fill("9");
   await one.page.locator(".steer section").first().getByRole("button", { name: "적용" }).click();
   await said(one.page, "적용했습니다");
-  await until("who types is not disturbed", () => field(two.page, "capacity").inputValue(), (value) => value === "250");
+  await until("what was left alone follows", () => field(two.page, "rate_per_s").inputValue(), (value) => value === "9");
+  assert.equal(await field(two.page, "capacity").inputValue(), "250", "who types is not disturbed");
   await two.page.locator(".steer section").first().getByRole("button", { name: "Apply" }).click();
   await until("the capacity", room.definition, ({ settings }) => settings.capacity === 250);
   assert.equal((await room.definition()).settings.rate_per_s, 9, "only what was changed was sent");

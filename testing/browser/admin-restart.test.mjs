@@ -15,6 +15,7 @@ test("after a restart the page reconnects by itself and says so", async () => {
   await admin("POST", "rooms", { room: "musical", ...ROOM }, server);
   const { page, complaints } = await inRoom("musical", {}, server);
   const link = page.locator("[data-connection]");
+  await page.locator("#capacity").fill("321");
   await server.stop();
   await until("it says that it is cut off", () => link.getAttribute("data-connection"), (now) => now === "lost");
   assert.match(await link.textContent(), /다시 연결하고 있습니다/);
@@ -23,6 +24,7 @@ test("after a restart the page reconnects by itself and says so", async () => {
   await link.filter({ hasText: "서버가 다시 시작되어 재연결했습니다" }).waitFor();
   await admin("POST", "rooms/musical/pause", {}, server);
   await page.locator(".room-head .badge").filter({ hasText: "일시 중지" }).waitFor();
+  assert.equal(await page.locator("#capacity").inputValue(), "321", "what was typed is still there");
   const own = complaints.filter((text) => !/ERR_|Failed to load/.test(text));
   assert.deepEqual(own, [], "nothing of the page itself broke");
 });

@@ -8,9 +8,14 @@ export interface Action {
   // What the server found wrong, by field.
   problems: Record<string, string>;
   clear: () => void;
+  // Whether the page itself found something wrong: it is shown at its fields, and nothing should be sent.
+  wrong: (found: Record<string, string>) => boolean;
   // Whether it was done.
   run: (what: string, act: () => Promise<unknown>, done?: (answer: unknown) => string) => Promise<boolean>;
 }
+
+// Once it is drawn: who has to mend a field should be in it.
+const focusWrong = () => setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
 
 // The fields named here show their problems themselves; any other problem is said for all.
 export function useAction(fields: readonly string[] = []): Action {
@@ -27,8 +32,7 @@ export function useAction(fields: readonly string[] = []): Action {
     } catch (error) {
       if (error instanceof Refused && error.field && fields.includes(error.field)) {
         setProblems({ [error.field]: problemOf(error) });
-        // Once it is drawn: who has to mend a field should be in it.
-        setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+        focusWrong();
       }
       failed(what, error);
       return false;
@@ -36,5 +40,11 @@ export function useAction(fields: readonly string[] = []): Action {
       setBusy(false);
     }
   };
-  return { busy, problems, clear: () => setProblems({}), run };
+  const wrong: Action["wrong"] = (found) => {
+    setProblems(found);
+    const some = Object.keys(found).length > 0;
+    if (some) focusWrong();
+    return some;
+  };
+  return { busy, problems, clear: () => setProblems({}), wrong, run };
 }

@@ -104,6 +104,8 @@ function Console() {
   const first = useRef(true);
   useEffect(() => {
     if (route.view !== "room") document.title = `${say(route.view === "audit" ? "audit.title" : "rooms")} · ${say("brand")}`;
+  }, [shown, language.value]);
+  useEffect(() => {
     // Who came by a link reads on where the new view begins.
     if (!first.current) main.current?.focus();
     first.current = false;
@@ -144,15 +146,15 @@ export function App() {
   useEffect(() => {
     document.documentElement.lang = spoken;
   }, [spoken]);
-  // Everything is drawn anew in another language.
-  if (key !== undefined) return <Console key={spoken} />;
+  // Drawn again in another language, not made anew: what was typed stays.
+  if (key !== undefined) return <Console />;
   return (
     <>
       <header class="top">
         <p class="brand">{say("brand")}</p>
         <div class="row tools"><LanguageSwitch /></div>
       </header>
-      <SignIn key={spoken} />
+      <SignIn />
     </>
   );
 }

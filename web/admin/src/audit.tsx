@@ -1,5 +1,5 @@
 // Who did what: the trail of one room or of everything, newest first. Nothing in it can be changed from here.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "./api";
 import { difference } from "./difference";
 import { feed } from "./feed";
@@ -12,16 +12,43 @@ import type { ApiKeys, AuditEntry, AuditPage } from "./wire";
 const PAGE = 20;
 // Other nodes' changes come to the eye without a frame that tells of them.
 const AGAIN_MS = 15_000;
-// Keys change seldom; a name that is not known yet is shown as its id.
-let keyNames: Record<string, string> = {};
+// However many changes come in, the trail is read at most so often.
+const EVERY_MS = 1_000;
+// So far the newest entries are followed down to those shown already; beyond, the trail begins anew.
+const MEET_PAGES = 10;
 
-async function loadKeyNames(): Promise<void> {
+// Keys change seldom: they are read when one turns up that is not known yet.
+let keyNames: Record<string, string> = {};
+const askedFor = new Set<string>();
+
+const keyIdOf = ({ actor }: AuditEntry): string | undefined => (actor.startsWith("key:") ? actor.slice(4) : undefined);
+
+async function loadKeyNames(entries: AuditEntry[]): Promise<void> {
+  const ids = entries.map(keyIdOf).filter((id) => id !== undefined && !(id in keyNames) && !askedFor.has(id)) as string[];
+  if (ids.length === 0) return;
   const { keys } = await call<ApiKeys>("GET", "keys");
   keyNames = Object.fromEntries(keys.map(({ id, name }) => [id, name]));
+  // One that is not among them is shown as its id, and not asked for again.
+  for (const id of ids) askedFor.add(id);
+}
+
+// Runs at once, then at most once in `ms` and never twice at a time; what is asked meanwhile is one more run.
+function paced(run: () => Promise<void>, ms: number): () => void {
+  let [busy, again] = [false, false];
+  const go = async () => {
+    again = busy;
+    if (busy) return;
+    busy = true;
+    // A trail that cannot be read now is read with the next change or in a moment.
+    await Promise.all([run().catch(() => undefined), new Promise((done) => setTimeout(done, ms))]);
+    busy = false;
+    if (again) void go();
+  };
+  return () => void go();
 }
 
 function actorOf(entry: AuditEntry): string {
-  const id = entry.actor.startsWith("key:") ? entry.actor.slice(4) : undefined;
+  const id = keyIdOf(entry);
   if (id === undefined) return sayOr(`actor.${entry.actor}`, entry.actor);
   const name = keyNames[id] ?? entry.actor;
   return id === ownKeyId() ? say("audit.you", { name }) : name;
@@ -64,46 +91,69 @@ function Entry({ entry, own }: { entry: AuditEntry; own: boolean }) {
   );
 }
 
+interface Trail {
+  entries: AuditEntry[];
+  // Where it goes on further down.
+  next?: number | undefined;
+}
+
+async function pageOf(room: string | undefined, before?: number): Promise<Trail> {
+  const query = new URLSearchParams({ limit: String(PAGE) });
+  if (room) query.set("target", `room:${room}`);
+  if (before !== undefined) query.set("before_no", String(before));
+  const { entries, next_before_no } = await call<AuditPage>("GET", `audit?${query}`);
+  return { entries, next: next_before_no };
+}
+
+const lowest = ({ entries }: Trail): number => entries.at(-1)?.no ?? 0;
+
+// The newest entries, read on until they meet the one that is shown as the newest.
+async function newestOf(room: string | undefined, shown: number | undefined): Promise<Trail> {
+  let trail = await pageOf(room);
+  for (let pages = 1; shown !== undefined && lowest(trail) > shown && trail.next !== undefined && pages < MEET_PAGES; pages += 1) {
+    const { entries, next } = await pageOf(room, trail.next);
+    trail = { entries: [...trail.entries, ...entries], next };
+  }
+  return trail;
+}
+
+// What was read before stays below, so that the page does not jump under who reads on; never with a hole between.
+function joined(newest: Trail, old: Trail | undefined): Trail {
+  const last = lowest(newest);
+  const older = old?.entries.filter(({ no }) => no < last) ?? [];
+  const meet = last <= (old?.entries[0]?.no ?? 0);
+  return meet && older.length > 0 ? { entries: [...newest.entries, ...older], next: old?.next } : newest;
+}
+
 export function Audit({ room }: { room?: string }) {
   const { frame } = useStore(feed);
-  const [entries, setEntries] = useState<AuditEntry[]>([]);
-  const [next, setNext] = useState<number | undefined>();
-  const [loaded, setLoaded] = useState(false);
+  const [trail, setTrail] = useState<Trail | undefined>();
+  const shown = useRef<number | undefined>(undefined);
+  shown.current = trail?.entries[0]?.no;
+  const again = useRef<() => void>(() => undefined);
   const changes = frame?.changes;
-  const page = (before?: number) => {
-    const query = new URLSearchParams({ limit: String(PAGE) });
-    if (room) query.set("target", `room:${room}`);
-    if (before !== undefined) query.set("before_no", String(before));
-    return call<AuditPage>("GET", `audit?${query}`);
-  };
   useEffect(() => {
     let gone = false;
-    const load = async () => {
-      const [{ entries: newest, next_before_no }] = await Promise.all([page(), loadKeyNames()]);
+    again.current = paced(async () => {
       if (gone) return;
-      // What was read before stays below, so that the page does not jump under who reads on.
-      setEntries((old) => {
-        const last = newest.at(-1)?.no ?? 0;
-        const older = old.filter(({ no }) => no < last);
-        if (older.length === 0 || newest.length < PAGE) setNext(next_before_no);
-        return [...newest, ...older];
-      });
-      setLoaded(true);
-    };
-    // A trail that cannot be read now is read with the next change or in a moment.
-    const quietly = () => void load().catch(() => undefined);
-    quietly();
-    const timer = setInterval(quietly, AGAIN_MS);
+      const newest = await newestOf(room, shown.current);
+      await loadKeyNames(newest.entries).catch(() => undefined); // Ids are names enough until the next time.
+      if (!gone) setTrail((old) => joined(newest, old));
+    }, EVERY_MS);
+    const timer = setInterval(() => again.current(), AGAIN_MS);
     return () => {
       gone = true;
       clearInterval(timer);
     };
-  }, [room, changes]);
+  }, [room]);
+  useEffect(() => again.current(), [room, changes]);
   const more = async () => {
+    if (!trail) return;
     try {
-      const { entries: older, next_before_no } = await page(next);
-      setEntries((old) => [...old, ...older]);
-      setNext(next_before_no);
+      const older = await pageOf(room, trail.next);
+      await loadKeyNames(older.entries).catch(() => undefined);
+      // Unless the trail began anew meanwhile: these would not go on where it ends.
+      setTrail((old) => (old && lowest(old) === lowest(trail) ? { ...older, entries: [...old.entries, ...older.entries] } : old));
     } catch (error) {
       failed(say("audit.title"), error);
     }
@@ -111,10 +161,10 @@ export function Audit({ room }: { room?: string }) {
   return (
     <section class="card" aria-labelledby="audit-title">
       {room ? <h2 id="audit-title">{say("audit.title")}</h2> : <h1 id="audit-title">{say("audit.title")}</h1>}
-      {!loaded && <p class="soft">{say("loading")}</p>}
-      {loaded && entries.length === 0 && <p class="soft">{say("audit.none")}</p>}
-      <ol class="entries">{entries.map((entry) => <Entry key={entry.no} entry={entry} own={room !== undefined} />)}</ol>
-      {next !== undefined && <button type="button" class="quiet" onClick={more}>{say("audit.more")}</button>}
+      {!trail && <p class="soft">{say("loading")}</p>}
+      {trail?.entries.length === 0 && <p class="soft">{say("audit.none")}</p>}
+      <ol class="entries">{trail?.entries.map((entry) => <Entry key={entry.no} entry={entry} own={room !== undefined} />)}</ol>
+      {trail?.next !== undefined && <button type="button" class="quiet" onClick={more}>{say("audit.more")}</button>}
     </section>
   );
 }

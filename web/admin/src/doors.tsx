@@ -1,32 +1,44 @@
 // A room's doors: pause, open, close, sold out. What takes something away from people is asked twice.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useAction } from "./action";
 import { call, roomPath } from "./api";
 import { confirmed } from "./confirm";
 import { Field } from "./field";
-import { count, dateAndTime, say } from "./text";
+import { count, dateAndTime, nameOf, say } from "./text";
 import type { RoomLive } from "./wire";
 
 // Bytes that the server takes of a message or a notice.
 export const WORDS_MAX_BYTES = 1_000;
 export const bytesLeft = (text: string): number => WORDS_MAX_BYTES - new TextEncoder().encode(text).length;
 
+// The last moment that a date on the wire can tell.
+const REOPENS_MAX = "9999-12-31T23:59";
+
 function CloseForm({ room, done }: { room: RoomLive; done: () => void }) {
   const [message, setMessage] = useState("");
   const [reopens, setReopens] = useState("");
-  const { busy, problems, run } = useAction(["message", "reopens_at"]);
+  const { busy, problems, clear, wrong, run } = useAction(["message", "reopens_at"]);
+  const form = useRef<HTMLFormElement>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (!(await confirmed(say("confirm.close"), say("confirm.close_text"), say("doors.close")))) return;
-    const body = {
-      ...(message.trim() ? { message: message.trim() } : {}),
-      // The field has no zone: it is the operator's own.
-      ...(reopens ? { reopens_at: new Date(reopens).toISOString() } : {}),
+    // A date that is not whole has no value, but is not valid either.
+    const whole = form.current?.querySelector<HTMLInputElement>("#close-reopens")?.validity.valid ?? true;
+    const readable = reopens === "" || !Number.isNaN(Date.parse(reopens));
+    if (wrong(whole && readable ? {} : { reopens_at: say("close.reopens_bad") })) return;
+    const asked = { about: nameOf(room), title: say("confirm.close"), text: say("confirm.close_text"), yes: say("doors.close") };
+    if (!(await confirmed(asked))) return;
+    const close = async () => {
+      const body = {
+        ...(message.trim() ? { message: message.trim() } : {}),
+        // The field has no zone: it is the operator's own.
+        ...(reopens ? { reopens_at: new Date(reopens).toISOString() } : {}),
+      };
+      await call("POST", roomPath(room.room, "/close"), body);
     };
-    if (await run(say("done.close"), () => call("POST", roomPath(room.room, "/close"), body))) done();
+    if (await run(say("done.close"), close)) done();
   };
   return (
-    <form onSubmit={submit} class="fields inset">
+    <form ref={form} onSubmit={submit} class="fields inset" noValidate>
       <Field
         id="close-message"
         name={say("close.message")}
@@ -40,8 +52,12 @@ function CloseForm({ room, done }: { room: RoomLive; done: () => void }) {
         id="close-reopens"
         name={say("close.reopens_at")}
         value={reopens}
-        change={setReopens}
+        change={(value) => {
+          clear();
+          setReopens(value);
+        }}
         type="datetime-local"
+        max={REOPENS_MAX}
         problem={problems.reopens_at}
         hint={say("close.reopens_hint")}
       />
@@ -60,12 +76,13 @@ export function Doors({ room }: { room: RoomLive }) {
     run(done, () => call("POST", roomPath(room.room, `/${action}`), body));
   const open = async () => {
     const early = room.state === "not_open";
-    if (early && !(await confirmed(say("confirm.open"), say("confirm.open_text"), say("doors.open")))) return;
+    const asked = { about: nameOf(room), title: say("confirm.open"), text: say("confirm.open_text"), yes: say("doors.open") };
+    if (early && !(await confirmed(asked))) return;
     await post("open", say("done.open"));
   };
   const soldOut = async () => {
     const text = say("confirm.sold_out_text");
-    if (!(await confirmed(say("confirm.sold_out"), text, say("doors.sold_out")))) return;
+    if (!(await confirmed({ about: nameOf(room), title: say("confirm.sold_out"), text, yes: say("doors.sold_out") }))) return;
     await post("sold-out", say("done.sold_out"), { sold_out: true });
   };
   const shut = room.state === "closed" || room.state === "not_open";

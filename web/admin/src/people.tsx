@@ -5,7 +5,7 @@ import { call, roomPath } from "./api";
 import { confirmed } from "./confirm";
 import { bytesLeft } from "./doors";
 import { Field } from "./field";
-import { count, moment, say } from "./text";
+import { count, moment, nameOf, say } from "./text";
 import type { RoomLive } from "./wire";
 
 export function Announce({ room }: { room: RoomLive }) {
@@ -95,7 +95,8 @@ export function Subjects({ room }: { room: RoomLive }) {
     event.preventDefault();
     if (TAKES_AWAY.includes(act)) {
       const text = say(act === "block" ? "confirm.block_text" : "confirm.revoke_text", { who: subjects.join(", ") });
-      if (!(await confirmed(say(act === "block" ? "confirm.block" : "confirm.revoke"), text, say(`act.${act}`)))) return;
+      const title = say(act === "block" ? "confirm.block" : "confirm.revoke");
+      if (!(await confirmed({ about: nameOf(room), title, text, yes: say(`act.${act}`) }))) return;
     }
     const done = await run(say(`act.${act}`), () => call("POST", roomPath(room.room, `/${act}`), { subjects }), told);
     if (done) setText("");

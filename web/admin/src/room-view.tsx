@@ -1,5 +1,5 @@
 // One room: its numbers, its last minutes, its controls and its trail.
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Audit } from "./audit";
 import { Chart } from "./chart";
 import { Doors } from "./doors";
@@ -65,13 +65,31 @@ function Refusals({ refused }: { refused: Record<string, number> }) {
   );
 }
 
+// A server that was just started knows its rooms a moment later: so long the controls stay, with what was typed.
+const GONE_AFTER_MS = 10_000;
+
+// The room of the frame, or as it was last while it may come back.
+function useKept(room: RoomLive | undefined): RoomLive | undefined {
+  const last = useRef<RoomLive | undefined>(undefined);
+  const missedAt = useRef<number | undefined>(undefined);
+  if (room) {
+    last.current = room;
+    missedAt.current = undefined;
+    return room;
+  }
+  missedAt.current ??= Date.now();
+  if (Date.now() - missedAt.current > GONE_AFTER_MS) last.current = undefined;
+  return last.current;
+}
+
 export function RoomView({ id }: { id: string }) {
   const { frame, restarts } = useStore(feed);
   useEffect(() => {
     // The picture then begins with what comes live.
     loadPast(id).catch(() => undefined);
   }, [id, restarts]);
-  const room = frame?.rooms.find((room) => room.room === id);
+  const listed = frame?.rooms.find((room) => room.room === id);
+  const room = useKept(listed);
   useEffect(() => {
     if (room) document.title = `${titleOf(room.title, id)} · ${say("brand")}`;
   });
@@ -93,6 +111,7 @@ export function RoomView({ id }: { id: string }) {
         <div class="row">
           <h1 tabIndex={-1}>{titleOf(room.title, id)}</h1>
           <Badge state={room.state} />
+          {!listed && <span role="status" class="soft">{say("loading")}</span>}
           {room.lull && <span class="badge paused">{say("lull")}</span>}
         </div>
         <p class="soft small-text">

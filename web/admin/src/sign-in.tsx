@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Lost, Refused, send } from "./api";
 import { session, signIn, type SignedOut } from "./session";
 import { useStore } from "./store";
-import { say, type Key } from "./text";
+import { language, say, type Key } from "./text";
 import { wordsOf } from "./toast";
 
 const REASONS: Record<SignedOut, Key> = { wrong: "sign_in.wrong", scope: "sign_in.scope", ended: "sign_in.ended" };
@@ -17,18 +17,20 @@ function reasonOf(error: unknown): string {
 
 export function SignIn() {
   const { because } = useStore(session);
-  const [problem, setProblem] = useState(because ? say(REASONS[because]) : "");
+  // In the language of the moment that it is drawn.
+  const [{ words }, setProblem] = useState({ words: () => (because ? say(REASONS[because]) : "") });
+  const problem = words();
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = `${say("sign_in")} · ${say("brand")}`;
-    field.current?.focus();
-  }, []);
+  }, [language.value]);
+  useEffect(() => field.current?.focus(), []);
   const submit = async (event: Event) => {
     event.preventDefault();
     const key = field.current?.value.trim() ?? "";
     if (key === "") {
-      setProblem(say("sign_in.empty"));
+      setProblem({ words: () => say("sign_in.empty") });
       field.current?.focus();
       return;
     }
@@ -39,7 +41,7 @@ export function SignIn() {
       await send("GET", "rooms", { signal: AbortSignal.timeout(10_000) }, key);
       signIn(key);
     } catch (error) {
-      setProblem(reasonOf(error));
+      setProblem({ words: () => reasonOf(error) });
       setBusy(false);
       field.current?.focus();
     }

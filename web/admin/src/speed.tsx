@@ -1,111 +1,97 @@
 // How fast a room lets people in, and how many: its rate, burst, capacity and pacer. Sends only what was changed.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "./action";
 import { call, Refused, roomPath } from "./api";
-import { confirmed } from "./confirm";
 import { Field } from "./field";
-import { count, exact, say } from "./text";
+import { stopsOnlyIfMeant, typed } from "./number";
+import { AIMD, applied, fresh, NUMBERS, patchOf, rebased, unreadOf, type Draft, type Form, type NumberName } from "./speed-draft";
+import { count, exact, nameOf, say } from "./text";
 import { failed } from "./toast";
-import type { Aimd, Pacer, PacerKind, RoomDefinition, RoomLive, Settings } from "./wire";
+import type { PacerKind, RoomDefinition, RoomLive } from "./wire";
 
-const NUMBERS = ["rate_per_s", "capacity", "burst", "per_tick"] as const;
-const AIMD = ["start", "increase", "floor", "ceiling", "threshold"] as const;
-const AIMD_DEFAULT: Aimd = { start: 50, increase: 5, floor: 5, ceiling: 200, threshold: 100 };
 const FIELDS = [...NUMBERS, ...AIMD.map((name) => `pacer.${name}`)];
 const KINDS: PacerKind[] = ["fixed", "aimd", "manual"];
 
-type Draft = Record<(typeof NUMBERS)[number], string> & { kind: PacerKind; aimd: Record<keyof Aimd, string> };
-
-function draftOf(settings: Settings): Draft {
-  const { pacer } = settings;
-  const aimd = pacer.kind === "aimd" ? pacer : AIMD_DEFAULT;
-  return {
-    rate_per_s: String(settings.rate_per_s),
-    capacity: String(settings.capacity),
-    burst: String(settings.burst),
-    per_tick: String(settings.per_tick),
-    kind: pacer.kind,
-    aimd: Object.fromEntries(AIMD.map((name) => [name, String(aimd[name])])) as Draft["aimd"],
-  };
-}
-
-// What was typed stays; whatever was left alone follows what another operator has set.
-function rebased(draft: Draft, old: Settings, now: Settings): Draft {
-  const [was, is] = [draftOf(old), draftOf(now)];
-  const merged = { ...draft };
-  for (const name of NUMBERS) if (draft[name] === was[name]) merged[name] = is[name];
-  const samePacer = draft.kind === was.kind && AIMD.every((name) => draft.aimd[name] === was.aimd[name]);
-  return samePacer ? { ...merged, kind: is.kind, aimd: is.aimd } : merged;
-}
-
-// A merge patch: `null` takes back what the old pacer had and the new one has not.
-function pacerPatch(draft: Draft, old: Pacer): Record<string, unknown> | undefined {
-  const aimd = Object.fromEntries(AIMD.map((name) => [name, draft.kind === "aimd" ? Number(draft.aimd[name]) : null]));
-  const same = draft.kind === old.kind && (old.kind !== "aimd" || AIMD.every((name) => Number(draft.aimd[name]) === old[name]));
-  return same ? undefined : { kind: draft.kind, ...aimd };
-}
-
-function patchOf(draft: Draft, old: Settings): Record<string, unknown> {
-  const patch: Record<string, unknown> = {};
-  for (const name of NUMBERS) if (Number(draft[name]) !== old[name]) patch[name] = Number(draft[name]);
-  const pacer = pacerPatch(draft, old.pacer);
-  if (pacer) patch.pacer = pacer;
-  return patch;
-}
-
 // Two digits are as exact as a hand at a dial.
-const times = (value: string, factor: number): string => String(Number((Number(value) * factor).toPrecision(3)));
+const times = (value: string, factor: number): string =>
+  typed(value) === undefined ? value : String(Number((Number(value) * factor).toPrecision(3)));
 
-export function Speed({ room }: { room: RoomLive }) {
-  const [definition, setDefinition] = useState<RoomDefinition | undefined>();
-  const [draft, setDraft] = useState<Draft | undefined>();
-  const { busy, problems, clear, run } = useAction(FIELDS);
-  const path = roomPath(room.room);
+// The form over what the server has, read again whenever that changes.
+function useForm(room: RoomLive) {
+  const [form, setForm] = useState<Form | undefined>();
+  const reads = useRef(0);
+  const told = useRef(false);
   const read = async () => {
+    const mine = (reads.current += 1);
     try {
-      const now = await call<RoomDefinition>("GET", path);
-      setDefinition(now);
-      setDraft((typed) => (typed && definition ? rebased(typed, definition.settings, now.settings) : draftOf(now.settings)));
+      const now = await call<RoomDefinition>("GET", roomPath(room.room));
+      // Only the last that was asked for is what is now.
+      if (mine !== reads.current) return;
+      const knows = told.current;
+      told.current = false;
+      setForm((old) => (old ? rebased(old, now, knows) : fresh(now)));
     } catch (error) {
       failed(say("speed.title"), error);
     }
   };
-  const patch = definition && draft ? patchOf(draft, definition.settings) : {};
-  const dirty = Object.keys(patch).length > 0;
   // Another operator's change is shown at once, but never under the fingers of who is typing.
   useEffect(() => {
-    if (definition?.version !== room.version) void read();
+    if (form?.base.version !== room.version) void read();
   }, [room.room, room.version]);
-  if (!definition || !draft) return <section class="card"><p class="soft">{say("loading")}</p></section>;
+  const refused = () => {
+    told.current = true;
+    return read();
+  };
+  // What was read before the change is no news.
+  const settle = (sent: Draft, now: RoomDefinition) => {
+    reads.current += 1;
+    setForm((old) => (old ? applied(old, sent, now) : fresh(now)));
+  };
+  return { form, setForm, settle, refused };
+}
 
+export function Speed({ room }: { room: RoomLive }) {
+  const { form, setForm, settle, refused } = useForm(room);
+  const { busy, problems, clear, wrong, run } = useAction(FIELDS);
+  if (!form) return <section class="card"><p class="soft">{say("loading")}</p></section>;
+
+  const { base, draft, clashes } = form;
+  const patch = patchOf(form);
+  const dirty = Object.keys(patch).length > 0;
   const set = (changed: Partial<Draft>) => {
     clear();
-    setDraft({ ...draft, ...changed });
+    setForm({ ...form, draft: { ...draft, ...changed } });
+  };
+  const undo = () => {
+    clear();
+    setForm(fresh(base));
   };
   const submit = async (event: Event) => {
     event.preventDefault();
-    const stops = patch.rate_per_s === 0 && !(await confirmed(say("confirm.stop"), say("confirm.stop_text"), say("speed.apply")));
-    if (stops) return;
-    const told = say("done.speed", { rate: exact(Number(draft.rate_per_s)), capacity: count(Number(draft.capacity)) });
+    if (wrong(unreadOf(draft))) return;
+    const [rate_per_s, capacity] = [Number(draft.rate_per_s), Number(draft.capacity)];
+    if (!(await stopsOnlyIfMeant(nameOf(room), base.settings, { rate_per_s, capacity }, say("speed.apply")))) return;
+    const told = say("done.speed", { rate: exact(rate_per_s), capacity: count(capacity) });
     const done = await run(say("speed.title"), async () => {
       try {
-        const now = await call<RoomDefinition>("PATCH", path, { settings: patch }, { "if-match": `"${definition.version}"` });
-        setDefinition(now);
-        setDraft(draftOf(now.settings));
+        const match = { "if-match": `"${form.known}"` };
+        settle(draft, await call<RoomDefinition>("PATCH", roomPath(room.room), { settings: patch }, match));
       } catch (error) {
         // Somebody else was quicker: show what is now, keep what was typed.
-        if (error instanceof Refused && error.status === 412) await read();
+        if (error instanceof Refused && error.status === 412) await refused();
         throw error;
       }
     }, () => told);
     if (done) clear();
   };
-  const number = (name: (typeof NUMBERS)[number]) => ({
+  const newsOf = (value: string | undefined) => value && say("clash", { value });
+  const number = (name: NumberName) => ({
     id: name,
     name: say(`field.${name}`),
     value: draft[name],
     change: (value: string) => set({ [name]: value }),
     problem: problems[name],
+    news: newsOf(clashes[name]),
     type: "number" as const,
     min: 0,
     step: name === "rate_per_s" ? ("any" as const) : 1,
@@ -149,6 +135,7 @@ export function Speed({ room }: { room: RoomLive }) {
               <span><b>{say(`pacer.${kind}`)}</b> <small>{say(`pacer.${kind}.hint`)}</small></span>
             </label>
           ))}
+          {clashes.pacer && <p class="hint" role="status">{newsOf(say(`pacer.${clashes.pacer}`))}</p>}
           {draft.kind === "aimd" && (
             <div class="pair">
               {AIMD.map((name) => (
@@ -169,7 +156,7 @@ export function Speed({ room }: { room: RoomLive }) {
         </fieldset>
         <div class="row end">
           {dirty && <span class="soft small-text grow">{say("speed.unsaved")}</span>}
-          <button type="button" class="quiet" disabled={!dirty} onClick={() => set(draftOf(definition.settings))}>{say("undo")}</button>
+          <button type="button" class="quiet" disabled={!dirty} onClick={undo}>{say("undo")}</button>
           <button class="primary" disabled={busy || !dirty}>{say("speed.apply")}</button>
         </div>
       </form>

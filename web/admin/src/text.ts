@@ -47,6 +47,9 @@ export const titleOf = (title: Title, room: string): string => {
   return first || second || room;
 };
 
+// A room so that it cannot be taken for another of the same title.
+export const nameOf = ({ title, room }: { title: Title; room: string }): string => `${titleOf(title, room)} (${room})`;
+
 export const count = (n: number): string => new Intl.NumberFormat(language.value).format(n);
 
 // A rate to as many digits as say something.
