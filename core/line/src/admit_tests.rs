@@ -193,6 +193,12 @@ fn the_unseen_become_absent_and_return_to_the_front() {
     play.tick();
     assert!(matches!(play.standing(2), Standing::Admitted(_)), "before 4");
     assert_eq!(play.standing(4), Standing::InLine { position: 1 });
+    let totals = play.room.ledger().totals();
+    assert_eq!(
+        (totals.absent, totals.returned),
+        (1, 1),
+        "away at their turn, and called after all"
+    );
 }
 
 /// Q6: an unclaimed pass ends; its owner may return once, and only once.
@@ -213,7 +219,31 @@ fn an_unclaimed_pass_has_one_second_chance() {
     assert_eq!((first.grant, second.grant), (1, 2));
     play.live_on(Millis::from_secs(121), &[]);
     assert_eq!(play.standing(1), Standing::Ended);
-    assert_eq!(play.room.ledger().totals().no_shows, 2);
+    let totals = play.room.ledger().totals();
+    assert_eq!((totals.admitted, totals.no_shows), (2, 2), "of one place both passes ran out");
+    assert_eq!((totals.absent, totals.returned), (0, 0), "nobody was away at their turn");
+}
+
+/// Whoever was passed over returns once, whatever becomes of the pass.
+#[test]
+fn a_second_chance_is_no_second_return() {
+    let mut play = Play::new(Settings { capacity: 1, ..settings() });
+    play.join(2);
+    play.change(Change::Pause);
+    play.live_on(Millis::from_secs(181), &[2]);
+    play.change(Change::Resume);
+    play.tick();
+    let taken = play.pass(2);
+    play.room.claim(Mark::NONE, &[taken]).expect("no mark");
+    play.room.end_pass(Mark::NONE, &[taken]).expect("no mark");
+    // Place 1 returns, lets its pass run out, and is called again.
+    play.live_on(Millis::from_secs(1), &[1]);
+    let first = play.pass(1);
+    play.live_on(Millis::from_secs(121), &[1]);
+    let second = play.pass(1);
+    assert_eq!((first.grant, second.grant), (1, 2));
+    let totals = play.room.ledger().totals();
+    assert_eq!((totals.absent, totals.returned, totals.no_shows), (1, 1, 1));
 }
 
 #[test]

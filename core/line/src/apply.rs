@@ -81,8 +81,9 @@ impl Ledger {
 
     /// Turns places into passes: the one way a pass comes to be.
     fn grant(&mut self, seqs: &SeqSet, deadline: Millis) {
-        let returned = seqs.intersection(&self.w);
-        self.totals.returned += returned.iter().filter(|seq| self.was_called(*seq)).count() as u64;
+        let waited = seqs.intersection(&self.w);
+        self.totals.returned +=
+            waited.iter().filter(|seq| self.was_passed_over(*seq)).count() as u64;
         for bits in [&mut self.w, &mut self.cur, &mut self.prev] {
             bits.remove_all(seqs);
         }

@@ -89,9 +89,10 @@ pub struct Totals {
     pub no_shows: u64,
     /// Places that the frontier passed unseen.
     pub absent: u64,
-    /// Absent places called after all.
+    /// Places that the frontier passed unseen and that got their first pass after all. Whoever lets a pass run out and comes
+    /// for the second one was there at their turn: they are in `no_shows`, and not here.
     pub returned: u64,
-    /// Absences that ran out.
+    /// Absences that ran out, those after a pass that ran out included.
     pub absence_ended: u64,
     pub left: u64,
     /// Passes ended after they were claimed, and the sum of their time inside.
@@ -229,6 +230,11 @@ impl Ledger {
     /// Called before and not inside: at or below the frontier, or above it with the first chance used up.
     pub(crate) fn was_called(&self, seq: Seq) -> bool {
         seq <= self.serving || self.once.contains(seq)
+    }
+
+    /// Absent at its turn, and not called since: on a second chance it would have been called before.
+    pub(crate) fn was_passed_over(&self, seq: Seq) -> bool {
+        seq <= self.serving && !self.once.contains(seq)
     }
 
     /// Waiting places above the frontier that were called before (in a lull, or by name) and did not come.

@@ -26,6 +26,10 @@ struct Life {
     granted: BTreeSet<PassId>,
     gone: BTreeSet<PassId>,
     given: BTreeSet<Seq>,
+    /// Places that were ever absent with their first pass still to come, and those of them that got it.
+    passed_over: BTreeSet<Seq>,
+    returned: u64,
+    first_passes: u64,
     positions: HashMap<Seq, u64>,
     /// Millionths of admissions that rate x line time + burst allow, and that ticks used.
     allowed: u64,
@@ -57,6 +61,9 @@ impl Life {
             granted: BTreeSet::new(),
             gone: BTreeSet::new(),
             given: BTreeSet::new(),
+            passed_over: BTreeSet::new(),
+            returned: 0,
+            first_passes: 0,
             positions: HashMap::new(),
             allowed: burst * 1_000_000,
             used: 0,
@@ -217,6 +224,7 @@ impl Life {
         ensure!(after.bucket <= self.bucket_bound(&after), "the bucket overflowed");
         self.check_places(&after)?;
         self.check_passes(&after)?;
+        self.check_totals(&after)?;
         self.check_positions(&after)?;
         ensure!(self.replica.ledger() == self.room.ledger(), "A5: the replica differs");
         Ok(())
@@ -248,6 +256,10 @@ impl Life {
             .iter()
             .map(|(seq, pass)| PassId { incarnation, seq: *seq, grant: pass.grant })
             .collect();
+        for pass in live.difference(&self.granted).filter(|pass| pass.grant == 1) {
+            self.first_passes += 1;
+            self.returned += u64::from(self.passed_over.contains(&pass.seq));
+        }
         for pass in &live {
             ensure!(!self.gone.contains(pass), "Q5: {pass:?} ended and lives again");
             ensure!(pass.grant <= 2, "a third grant");
@@ -255,6 +267,23 @@ impl Life {
         }
         self.gone.extend(self.granted.difference(&live));
         self.granted.extend(live);
+        Ok(())
+    }
+
+    /// What operators are told was counted is what was seen to happen.
+    fn check_totals(&mut self, after: &Dump) -> Checked {
+        let passed = after.w.iter().take_while(|seq| *seq <= after.serving);
+        self.passed_over.extend(passed.filter(|seq| !after.once.contains(*seq)));
+        let totals = &after.totals;
+        let (told, seen) =
+            ((totals.absent, totals.returned), (self.passed_over.len() as u64, self.returned));
+        ensure!(told == seen, "absent and returned are told as {told:?} and were {seen:?}");
+        let first = self.first_passes;
+        ensure!(totals.admitted == first, "{} admitted, {first} first passes", totals.admitted);
+        let ended = (totals.stays, totals.dwells + totals.no_shows);
+        let gone = self.gone.len() as u64;
+        ensure!(ended == (gone, gone), "{gone} passes ended, told as {ended:?}");
+        ensure!(totals.joined == after.next_seq - 1, "{} joined", totals.joined);
         Ok(())
     }
 

@@ -5,10 +5,12 @@
 
 mod agenda;
 mod calibration;
+mod census;
 mod play;
 mod report;
 mod timeline;
 
 pub use calibration::Calibration;
+pub use census::{Census, Stage};
 pub use play::{Plan, rehearse};
-pub use report::{Moment, Report, Waits};
+pub use report::{Moment, Peak, Report, Waits};

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use jari_crowd::{Crowd, Person, Turn, What};
 use jari_line::{
-    Event, JoinOutcome, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings, Standing,
+    Event, JoinOutcome, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings,
+    Standing, Tick,
 };
 use jari_units::{Mark, Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 
 use crate::agenda::{Agenda, Deed};
 use crate::calibration::Shown;
+use crate::census::{Census, Stage};
 use crate::report::{Moment, Report, Waits};
 use crate::timeline::Timeline;
 
@@ -33,10 +35,12 @@ pub struct Plan {
 /// Where one simulated person stands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Life {
+    stage: Stage,
     seq: Option<Seq>,
     joined_at: Millis,
     /// The page is closed or the phone locked so often at once.
     away: u32,
+    /// Closed the page for good, or was told that there is nothing more to wait for.
     gone: bool,
     inside: Option<PassId>,
 }
@@ -53,9 +57,9 @@ struct Play {
     now: Millis,
     someone_came_back: bool,
     shown: Shown,
+    /// One for each person let in.
     waits: Vec<Millis>,
-    turned_away: u64,
-    gave_up: u64,
+    census: Census,
 }
 
 /// Rehearses. `progress` is told of each virtual minute.
@@ -63,17 +67,16 @@ pub fn rehearse(plan: &Plan, progress: &mut dyn FnMut(Millis)) -> Report {
     let mut play = Play::new(plan);
     let ticks = plan.horizon.0 / limits::TICK.0;
     let mut timeline = Timeline::default();
-    let (mut peak_waiting, mut peak_live, mut drained_after) = (0, 0, None);
+    let mut empty_since = None;
     for tick in 0..ticks {
         play.now = Millis(tick * limits::TICK.0);
-        play.tick(tick);
+        let came = play.tick(tick);
         let moment = play.moment();
-        peak_waiting = peak_waiting.max(moment.waiting);
-        peak_live = peak_live.max(moment.live);
-        if moment.waiting > 0 {
-            drained_after = None;
-        } else if drained_after.is_none() && moment.admitted > 0 {
-            drained_after = Some(play.now);
+        if came || moment.waiting > 0 {
+            empty_since = None;
+        }
+        if moment.waiting == 0 {
+            empty_since = empty_since.or(Some(play.now));
         }
         timeline.note(moment);
         if tick.is_multiple_of(60) {
@@ -83,20 +86,7 @@ pub fn rehearse(plan: &Plan, progress: &mut dyn FnMut(Millis)) -> Report {
             break;
         }
     }
-    Report {
-        people: play.people.len() as u32,
-        turned_away: play.turned_away,
-        gave_up: play.gave_up,
-        totals: *play.room.ledger().totals(),
-        peak_waiting,
-        peak_live,
-        drained_after,
-        waits: Waits::of(play.waits),
-        calibration: play.shown.finish(),
-        waiting: play.room.ledger().waiting(),
-        ended_after: play.now,
-        timeline: timeline.finish(),
-    }
+    play.report(timeline, empty_since)
 }
 
 fn subject(person: u32) -> SubjectKey {
@@ -118,6 +108,7 @@ impl Play {
         };
         let room = Room::create(settings, START, 0).outcome;
         let people = plan.crowd.in_order_of_arrival();
+        let census = Census::of(u64::from(plan.crowd.people()));
         let mut agenda = Agenda::default();
         for (at, person) in people.iter().enumerate() {
             agenda.plan(person.arrives_after, at as u32, Deed::Join);
@@ -134,8 +125,22 @@ impl Play {
             someone_came_back: false,
             shown: Shown::default(),
             waits: Vec::new(),
-            turned_away: 0,
-            gave_up: 0,
+            census,
+        }
+    }
+
+    fn report(self, timeline: Timeline, empty_since: Option<Millis>) -> Report {
+        let ledger = self.room.ledger();
+        let all_came = self.census.count(Stage::ToCome) == 0;
+        Report {
+            people: self.census,
+            totals: *ledger.totals(),
+            peak: timeline.peak(),
+            drained_after: empty_since.filter(|_| all_came),
+            waits: Waits::of(self.waits),
+            calibration: self.shown.finish(),
+            ended_after: self.now,
+            timeline: timeline.finish(),
         }
     }
 
@@ -147,14 +152,17 @@ impl Play {
         let ledger = self.room.ledger();
         Moment {
             at: self.now,
-            waiting: ledger.waiting(),
+            waiting: self.census.count(Stage::InLine),
+            line: ledger.waiting(),
             live: ledger.passes().live(),
             admitted: ledger.totals().admitted,
             rate_milli: ledger.rate_milli(),
         }
     }
 
-    fn tick(&mut self, tick: u64) {
+    /// One tick. Whether somebody came for the first time.
+    fn tick(&mut self, tick: u64) -> bool {
+        let to_come = self.census.count(Stage::ToCome);
         while let Some((person, deed)) = self.agenda.due(self.now) {
             self.carry_out(person, deed);
         }
@@ -164,23 +172,51 @@ impl Play {
                 self.follow(done.event.as_deref());
             }
         }
-        let now = START + self.now;
-        let done = self.room.admit(Mark::NONE, now, None).expect("no mark is never ahead");
-        self.follow(done.event.as_deref());
-        if let Some(Event::Ticked(ticked)) = done.event.as_ref().map(|event| &event.event) {
-            if let Some(calls) = &ticked.calls {
-                calls.seqs.iter().for_each(|seq| self.called(seq));
-            }
-            // Their page tells those who are there that they are next, and is heard again.
-            let again = ticked.second_chance.iter().filter(|seq| self.is_heard(*seq));
-            let again: SeqSet = again.collect();
-            self.heard.add_all(&again);
-            self.someone_came_back |= !again.is_empty();
+        let serving = self.room.ledger().serving();
+        let done = self.room.admit(Mark::NONE, START + self.now, None);
+        let event = done.expect("no mark is never ahead").event;
+        self.follow(event.as_deref());
+        if let Some(Event::Ticked(ticked)) = event.as_ref().map(|event| &event.event) {
+            self.ticked(ticked, serving);
         }
         self.settle_ranges();
         if tick.is_multiple_of(SHOWN_EVERY) {
             self.show_ranges();
         }
+        self.census.count(Stage::ToCome) < to_come
+    }
+
+    /// What a tick means for people; the frontier stood at `before`.
+    fn ticked(&mut self, tick: &Tick, before: Seq) {
+        if let Some(calls) = &tick.calls {
+            calls.seqs.iter().for_each(|seq| self.called(seq));
+            let passed =
+                self.owners.range(before + 1..calls.serving + 1).map(|(_, person)| *person);
+            for person in passed.collect::<Vec<_>>() {
+                // Whoever was called or has left is somewhere else by now.
+                self.step(person, &[Stage::InLine], Stage::Absent);
+            }
+        }
+        for seq in tick.swept.iter() {
+            if let Some(person) = self.owners.get(&seq).copied() {
+                self.step(person, &[Stage::Absent], Stage::Missed);
+            }
+        }
+        // Their page tells those who are there that they are next, and is heard again.
+        let again = tick.second_chance.iter().filter(|seq| self.is_heard(*seq));
+        let again: SeqSet = again.collect();
+        self.heard.add_all(&again);
+        self.someone_came_back |= !again.is_empty();
+    }
+
+    /// A person who stands at one of `from` goes on to `to`. Whether they did.
+    fn step(&mut self, person: u32, from: &[Stage], to: Stage) -> bool {
+        let stage = &mut self.lives[person as usize].stage;
+        let goes = from.contains(stage);
+        if goes {
+            self.census.step(std::mem::replace(stage, to), to);
+        }
+        goes
     }
 
     fn follow(&mut self, event: Option<&RoomEvent>) {
@@ -226,11 +262,12 @@ impl Play {
         let seq = match done.outcome[0] {
             JoinOutcome::Joined { seq } => seq,
             _ => {
-                self.turned_away += 1;
+                self.step(person, &[Stage::ToCome], Stage::TurnedAway);
                 self.life(person).gone = true;
                 return;
             }
         };
+        self.step(person, &[Stage::ToCome], Stage::InLine);
         let now = self.now;
         let life = self.life(person);
         (life.seq, life.joined_at) = (Some(seq), now);
@@ -277,7 +314,10 @@ impl Play {
         self.shown.came(seq, self.now);
         let Some(person) = self.owners.get(&seq).copied() else { return };
         let life = self.lives[person as usize];
-        self.waits.push(self.now - life.joined_at);
+        // A second chance is no second wait, and whoever has given up waits no more.
+        if self.step(person, &[Stage::InLine, Stage::Absent], Stage::LetIn) {
+            self.waits.push(self.now - life.joined_at);
+        }
         if life.away == 0 && !life.gone {
             self.turn_is_seen(person);
         }
@@ -292,12 +332,12 @@ impl Play {
 
     fn give_up(&mut self, person: u32) {
         let life = self.lives[person as usize];
-        let Some(seq) = life.seq.filter(|_| !life.gone && life.inside.is_none()) else { return };
-        let waits = matches!(self.standing(seq), Standing::InLine { .. } | Standing::Absent { .. });
-        if !waits {
+        let Some(seq) = life.seq.filter(|_| !life.gone) else { return };
+        let waited = self.step(person, &[Stage::InLine, Stage::Absent], Stage::GaveUp);
+        // Or their pass ran out, and they have had enough before the second one.
+        if !waited && !matches!(self.standing(seq), Standing::Absent { .. }) {
             return;
         }
-        self.gave_up += 1;
         self.life(person).gone = true;
         self.unhear(person);
         self.shown.drop(seq);
@@ -310,10 +350,11 @@ impl Play {
 
     fn go_in(&mut self, person: u32) {
         let life = self.lives[person as usize];
-        let Some(seq) = life.seq.filter(|_| life.inside.is_none()) else { return };
+        let Some(seq) = life.seq.filter(|_| !life.gone && life.inside.is_none()) else { return };
         let Standing::Admitted(grant) = self.standing(seq) else { return };
         let Turn::GoesIn(visit) = self.people[person as usize].turn else { return };
         self.life(person).inside = Some(grant.id);
+        self.step(person, &[Stage::LetIn], Stage::WentIn);
         let done = self.room.claim(Mark::NONE, &[grant.id]).expect("no mark is never ahead");
         self.follow(done.event.as_deref());
         self.agenda.plan(self.now + visit.touch_every, person, Deed::Touch);

@@ -3,35 +3,41 @@
 use jari_line::Totals;
 use jari_units::Millis;
 
-use crate::Calibration;
+use crate::{Calibration, Census};
 
 #[derive(Clone, Debug)]
 pub struct Report {
-    pub people: u32,
-    /// Came and got no place: sold out, closed or full.
-    pub turned_away: u64,
-    /// Left the line or closed the page for good.
-    pub gave_up: u64,
+    /// Where everybody stands at the end.
+    pub people: Census,
+    /// What the room itself has counted: places and passes, those of people who left without a word included.
     pub totals: Totals,
-    pub peak_waiting: u64,
-    pub peak_live: u64,
-    /// From the start until nobody was in line any more; `None` where the rehearsal's horizon came first.
+    pub peak: Peak,
+    /// From the start until everybody had come and nobody was in line any more; `None` where the horizon came first.
     pub drained_after: Option<Millis>,
-    /// Still in line when the rehearsal ended, and when that was.
-    pub waiting: u64,
     pub ended_after: Millis,
-    /// From join to call, of those who were called in their turn.
+    /// From the join to the first pass, of those who were let in.
     pub waits: Waits,
     pub calibration: Calibration,
-    /// Evenly spaced, from the start to the end: enough for a picture.
+    /// Evenly spaced, from the start to the end, and the fullest moments between: enough for a picture.
     pub timeline: Vec<Moment>,
 }
 
+/// The most there ever was, at whichever moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    pub waiting: u64,
+    pub line: u64,
+    pub live: u64,
+}
+
 /// The room at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     pub at: Millis,
+    /// People in line.
     pub waiting: u64,
+    /// Places in line as the room counts them: whoever left without a word is one until their turn.
+    pub line: u64,
     pub live: u64,
     pub admitted: u64,
     pub rate_milli: u64,
@@ -39,6 +45,7 @@ pub struct Moment {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
+    pub people: u64,
     pub p50: Millis,
     pub p90: Millis,
     pub p99: Millis,
@@ -52,6 +59,7 @@ impl Waits {
             let last = waits.len().saturating_sub(1);
             waits.get(last * percent / 100).copied().unwrap_or_default()
         };
-        Waits { p50: at(50), p90: at(90), p99: at(99), max: at(100) }
+        let people = waits.len() as u64;
+        Waits { people, p50: at(50), p90: at(90), p99: at(99), max: at(100) }
     }
 }

@@ -2,7 +2,7 @@
 
 use jari_crowd::{Arrivals, Crowd, Curve, Habits};
 use jari_line::Settings;
-use jari_rehearsal::{Plan, Report, rehearse};
+use jari_rehearsal::{Plan, Report, Stage, rehearse};
 use jari_units::Millis;
 
 fn crowd(curve: Curve, people: u32, window: Millis, habits: Habits) -> Crowd {
@@ -33,7 +33,9 @@ fn a_plain_crowd_drains_at_the_rate() {
         Settings { capacity: 100_000, rate_milli: 50_000, burst: 50, ..Settings::default() };
     let report = run(settings, crowd(Curve::Burst, 6_000, Millis::from_secs(10), plain()));
     assert_eq!(report.totals.admitted, 6_000);
-    assert_eq!((report.totals.no_shows, report.gave_up, report.turned_away), (0, 0, 0));
+    let [gave_up, turned_away] =
+        [Stage::GaveUp, Stage::TurnedAway].map(|stage| report.people.count(stage));
+    assert_eq!((report.totals.no_shows, gave_up, turned_away), (0, 0, 0));
     let drained = report.drained_after.expect("it drains").0 / 1_000;
     assert!((118..=122).contains(&drained), "6,000 at 50/s after {drained} s");
     assert!(report.waits.max <= Millis::from_secs(122), "{:?}", report.waits);
@@ -43,7 +45,7 @@ fn a_plain_crowd_drains_at_the_rate() {
 fn capacity_bounds_who_is_inside() {
     let settings = Settings { capacity: 200, ..Settings::default() };
     let report = run(settings, crowd(Curve::Stadium, 2_000, Millis::from_mins(5), plain()));
-    assert_eq!(report.peak_live, 200);
+    assert_eq!(report.peak.live, 200);
     assert_eq!(report.totals.admitted, 2_000);
 }
 
@@ -52,8 +54,52 @@ fn whoever_comes_after_the_last_ticket_is_turned_away() {
     let settings = Settings { admit_total: Some(100), ..Settings::default() };
     let report = run(settings, crowd(Curve::Ramp, 1_000, Millis::from_mins(5), plain()));
     assert_eq!(report.totals.admitted, 100);
-    assert_eq!(report.turned_away + report.totals.joined, 1_000);
-    assert!(report.turned_away > 800);
+    let turned_away = report.people.count(Stage::TurnedAway);
+    assert_eq!(turned_away + report.totals.joined, 1_000);
+    assert!(turned_away > 800);
+}
+
+/// Whoever lets the pass run out is called a second time, and has waited once.
+#[test]
+fn a_second_chance_is_no_second_wait() {
+    let settings = Settings { capacity: 50, ..Settings::default() };
+    let habits = Habits { no_shows: 1.0, ..plain() };
+    let report = run(settings, crowd(Curve::Steady, 200, Millis::from_mins(1), habits));
+    assert_eq!((report.totals.admitted, report.totals.no_shows), (200, 400));
+    assert_eq!((report.waits.people, report.people.let_in()), (200, 200));
+    assert_eq!((report.people.count(Stage::WentIn), report.totals.returned), (0, 0));
+}
+
+/// Where each is let in on the spot, the line is empty all the time, and the last has not come yet.
+#[test]
+fn the_line_is_not_empty_for_good_before_the_last_has_come() {
+    let crowd = crowd(Curve::Steady, 60, Millis::from_mins(30), plain());
+    let last = crowd.in_order_of_arrival()[59].arrives_after;
+    let report = run(Settings::default(), crowd);
+    assert_eq!(report.peak.waiting, 0);
+    let drained = report.drained_after.expect("all have come");
+    assert!(drained >= last && drained < last + Millis(1_000), "{drained} {last}");
+}
+
+/// The room learns at their turn who has gone; nobody waits on.
+#[test]
+fn whoever_closed_the_page_for_good_waits_no_more() {
+    let habits = Habits {
+        impatient: 1.0,
+        says_goodbye: 0.0,
+        patience_mean: Millis::from_secs(10),
+        ..plain()
+    };
+    let closed = Settings { capacity: 0, ..Settings::default() };
+    let plan = Plan {
+        settings: closed,
+        crowd: crowd(Curve::Burst, 300, Millis::from_secs(10), habits),
+        horizon: Millis::from_mins(60),
+    };
+    let report = rehearse(&plan, &mut |_| {});
+    assert_eq!((report.people.count(Stage::InLine), report.people.count(Stage::GaveUp)), (0, 300));
+    assert_eq!(report.peak.line, 300, "the room has heard of nobody's leaving");
+    assert!(report.peak.waiting < 300 && report.drained_after.is_some());
 }
 
 /// Settings of a small, a middling and a large sale: people, capacity, rate.

@@ -8,6 +8,7 @@ mod cgroup;
 mod families;
 mod latency;
 mod numbers;
+mod others;
 mod process;
 mod resolved;
 mod room_events;
@@ -19,10 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 
 use numbers::Numbers;
+use others::Others;
 pub(crate) use room_events::{RoomEvents, dwells};
 pub use rooms::RoomCounts;
 use rooms::Rooms;
@@ -34,6 +37,8 @@ pub use source::{Metric, MetricKind, MetricSource};
 pub struct Metrics {
     numbers: Arc<Numbers>,
     registry: Registry,
+    /// Scrapes alone take this lock.
+    others: Mutex<Others>,
 }
 
 /// In which of the two text formats a scrape is answered.
@@ -125,7 +130,7 @@ impl Metrics {
         let numbers = Arc::<Numbers>::default();
         registry.register_collector(Box::new(process::Process));
         registry.register_collector(Box::new(numbers.clone()));
-        Metrics { numbers, registry }
+        Metrics { numbers, registry, others: Mutex::default() }
     }
 
     /// Shows the metrics of `source` too.
@@ -199,7 +204,8 @@ impl Metrics {
     #[must_use]
     pub fn scrape(&self, format: TextFormat, observed: Observed) -> String {
         let mut now = Registry::default();
-        let (node, rooms) = (observed.node(), Rooms::new(observed.rooms));
+        let node = observed.node();
+        let rooms = Rooms::new(observed.rooms, &mut self.others.lock());
         now.register_collector(Box::new(Sourced(Box::new(node))));
         now.register_collector(Box::new(rooms));
         let mut text = String::new();

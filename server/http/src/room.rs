@@ -102,6 +102,7 @@ impl RoomRuntime {
         let operations = Arc::new(Operations::new(definition.into(), calls, losses));
         let live = recovery::read(&operations, &settings, Past::default()).await?;
         let (reached, _) = watch::channel(live.ledger().mark());
+        let events = RoomEvents::of(live.ledger());
         let runtime = Arc::new(RoomRuntime {
             settings: ArcSwap::from_pointee(settings),
             jitter,
@@ -131,7 +132,7 @@ impl RoomRuntime {
             pacing: PollPacing::new(),
             hub: Arc::default(),
             public: PublicView::default(),
-            events: RoomEvents::default(),
+            events,
             counts: Counts::default(),
             operations,
             stop: stop.clone(),

@@ -96,7 +96,8 @@ local function grant(seqs, deadline)
   for i, seq in ipairs(seqs) do
     if waits[i] == 1 then
       waited = waited + 1
-      if seq <= room.serving or once[i] == 1 then returned = returned + 1 end
+      -- Passed over, and not called since: a second chance is no return.
+      if seq <= room.serving and once[i] == 0 then returned = returned + 1 end
     end
     if once[i] == 0 then admitted = admitted + 1 end
     passes[i] = { seq = seq, grant = once[i] + 1, granted_at = room.silence_ms, deadline = deadline }

@@ -27,8 +27,11 @@ pub struct RoomStats {
     pub joined_total: u64,
     pub admitted_total: u64,
     pub claimed_total: u64,
+    /// Passes that ended unused; a place has two at most.
     pub no_shows_total: u64,
+    /// Places passed over while nobody was there.
     pub absent_total: u64,
+    /// Of those, got their first pass after all. A second chance after an unused pass is none.
     pub returned_total: u64,
     pub left_total: u64,
     pub mass_absences_total: u64,

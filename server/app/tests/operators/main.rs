@@ -14,6 +14,7 @@ mod metrics;
 mod openapi;
 mod page;
 mod rehearse;
+mod rehearse_agreement;
 mod rooms;
 mod start_and_stop;
 mod traces;

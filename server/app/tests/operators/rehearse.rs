@@ -20,7 +20,7 @@ const SMALL: [&str; 7] = [
 ];
 
 /// Runs a command without a server; gives the exit code and both outputs.
-async fn jari(args: &[&str]) -> (i32, String, String) {
+pub(crate) async fn jari(args: &[&str]) -> (i32, String, String) {
     let mut process = Process::command(JARI, args).spawn();
     let code = process.wait().await.code().expect("it ends by itself");
     (code, process.stdout(), process.stderr())
@@ -57,6 +57,8 @@ async fn json_holds_every_number() {
     assert_eq!(answer["crowd"]["curve"], "waves");
     assert_eq!((number("/crowd/people"), number("/joined_total")), (600, 600));
     assert_eq!((number("/gave_up"), number("/waiting_at_end")), (0, 0));
+    assert_eq!(number("/let_in") + number("/missed_turn"), 600);
+    assert_eq!(number("/waits/people"), number("/let_in"));
     assert_eq!(number("/settings/capacity"), 60);
     assert!(number("/live_max") <= 60 && number("/waiting_max") > 100, "{answer:#}");
     assert!(number("/waits/p50_ms") <= number("/waits/p90_ms"));
@@ -108,7 +110,8 @@ async fn the_picture_is_well_formed_and_holds_three_series() {
         "admitted",
         "capacity",
         "people in line",
-        "people a minute",
+        "live passes",
+        "admissions a minute",
         "minutes from the first arrival",
         "Rehearsal: 600 people, as a & b <c>.csv says over 2 min, seed 1",
     ] {

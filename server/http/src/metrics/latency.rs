@@ -67,11 +67,25 @@ impl Snapshot {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// Adds another of the same bounds.
-    pub(super) fn add(&mut self, other: &Snapshot) {
-        self.sum_s += other.sum_s;
+    /// The same bounds without a time.
+    pub(super) fn emptied(&self) -> Snapshot {
+        let buckets = self.buckets.iter().map(|(bound, _)| (*bound, 0));
+        Snapshot { sum_s: 0.0, buckets: buckets.collect() }
+    }
+
+    /// Adds what is in `now` and was not in `before`, both of the same bounds.
+    pub(super) fn add_since(&mut self, before: &Snapshot, now: &Snapshot) {
+        self.sum_s += (now.sum_s - before.sum_s).max(0.0);
+        for ((mine, old), new) in self.buckets.iter_mut().zip(&before.buckets).zip(&now.buckets) {
+            mine.1 += new.1.saturating_sub(old.1);
+        }
+    }
+
+    /// Takes the higher of each number.
+    pub(super) fn raise(&mut self, other: &Snapshot) {
+        self.sum_s = self.sum_s.max(other.sum_s);
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            mine.1 += theirs.1;
+            mine.1 = mine.1.max(theirs.1);
         }
     }
 }
@@ -87,12 +101,28 @@ mod tests {
             latency.note(Duration::from_micros(micros));
         }
         latency.note_many(Duration::from_millis(500), 3);
-        let mut snapshot = latency.snapshot();
+        let snapshot = latency.snapshot();
         let counts: Vec<u64> = snapshot.buckets.iter().map(|(_, count)| *count).collect();
         assert_eq!((counts, snapshot.count()), (vec![2, 2, 3], 7));
         assert!((snapshot.sum_s - 1.512_001).abs() < 1e-9, "{}", snapshot.sum_s);
-        snapshot.add(&latency.snapshot());
-        assert_eq!(snapshot.count(), 14);
+    }
+
+    #[test]
+    fn what_came_since_is_added_and_never_taken_away() {
+        let latency = Latency::new(&[0.001, 0.01]);
+        latency.note(Duration::from_millis(250));
+        let before = latency.snapshot();
+        latency.note_many(Duration::from_millis(500), 2);
+        let mut sum = before.emptied();
+        sum.add_since(&before, &latency.snapshot());
+        assert_eq!((sum.count(), sum.sum_s), (2, 1.0));
+        // Two scrapes at once may bring the older look last.
+        sum.add_since(&latency.snapshot(), &before);
+        assert_eq!((sum.count(), sum.sum_s), (2, 1.0));
+        let mut highest = before.clone();
+        highest.raise(&latency.snapshot());
+        highest.raise(&before);
+        assert_eq!(highest, latency.snapshot());
     }
 
     #[test]

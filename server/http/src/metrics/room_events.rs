@@ -1,25 +1,64 @@
-//! What a room's events say that its ledger does not keep: how long each person was inside. Fed where a replica applies
-//! an event; counts since this node follows the room.
+//! What the metrics keep of a room that its ledger does not: how long each person was inside, fed where a replica applies
+//! an event; and which totals were shown, since a ledger that lost its history has forgotten them for a while.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use jari_line::{Event, Ledger, SeqSet};
-use jari_units::{Millis, Seq};
+use jari_units::{Incarnation, Millis, Seq};
 
 use super::latency::{DWELL_BUCKETS_S, Latency};
+use super::rooms::{TOTALS, Totals, totals};
 
+/// Lives as long as this node follows the room. A room that was deleted and made again has new ones.
 #[derive(Debug)]
 pub(crate) struct RoomEvents {
     pub(super) dwell: Latency,
+    began: OnceLock<(Incarnation, Totals)>,
+    highest: [AtomicU64; TOTALS.len()],
+}
+
+/// A room's totals at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// The room's incarnation when this node first saw it whole: another one of the same id has a higher one.
+    pub(super) since: Incarnation,
+    /// What it had counted by then.
+    pub(super) began: Totals,
+    /// None of these ever falls.
+    pub(super) now: Totals,
 }
 
 impl Default for RoomEvents {
     fn default() -> Self {
-        RoomEvents { dwell: Latency::new(DWELL_BUCKETS_S) }
+        let dwell = Latency::new(DWELL_BUCKETS_S);
+        RoomEvents { dwell, began: OnceLock::new(), highest: Default::default() }
     }
 }
 
 impl RoomEvents {
+    /// Those of a room that this node follows from now on.
+    pub(crate) fn of(ledger: &Ledger) -> Self {
+        let events = RoomEvents::default();
+        events.counted(ledger);
+        events
+    }
+
+    /// What the room has counted. A room that lost its history begins at nothing until nodes have told it what they know, and
+    /// may have lost its last moments for good: until it is at what was shown before, that stays.
+    pub(super) fn counted(&self, ledger: &Ledger) -> Option<Counted> {
+        let mut now = totals(ledger);
+        if !ledger.is_recovering() {
+            self.began.get_or_init(|| (ledger.mark().incarnation, now));
+        }
+        let (since, began) = *self.began.get()?;
+        for (now, highest) in now.iter_mut().zip(&self.highest) {
+            *now = highest.fetch_max(*now, Relaxed).max(*now);
+        }
+        Some(Counted { since, began, now })
+    }
+
     /// Notes the stays that an event ends, once it was applied.
     pub(crate) fn note(&self, dwells: Vec<Millis>) {
         for dwell in dwells {
@@ -45,7 +84,7 @@ pub(crate) fn dwells(before: &Ledger, event: &Event) -> Vec<Millis> {
 mod tests {
     use std::sync::Arc;
 
-    use jari_line::{AdmitNow, Room, RoomEvent, Settings};
+    use jari_line::{AdmitNow, Loss, Past, Room, RoomEvent, Settings};
     use jari_units::{Mark, PassId, SubjectKey, Timestamp};
 
     use super::*;
@@ -93,5 +132,41 @@ mod tests {
             (totals.dwells, totals.dwell_ms)
         );
         assert_eq!(noted.len(), 2);
+    }
+
+    fn room_of(people: u8) -> Room {
+        let mut room = Room::create(Settings::default(), Timestamp(1_000), 0).outcome;
+        let people: Vec<_> = (1..=people).map(|n| SubjectKey([n; 16])).collect();
+        room.join(Mark::NONE, &people).expect("no mark");
+        room
+    }
+
+    /// The room as its store has it after it lost everything.
+    fn lost(room: &Room) -> Room {
+        let past = Past { mark: room.mark(), origin: Some(room.ledger().origin()) };
+        Room::recover_lost(&Loss::Seen(past), Settings::default(), Timestamp(9_000), 0).outcome
+    }
+
+    #[test]
+    fn totals_stay_while_a_room_recovers_and_do_not_fall_with_what_it_lost() {
+        let (before, fewer, more) = (room_of(9), room_of(8), room_of(11));
+        let events = RoomEvents::of(before.ledger());
+        let joined = |room: &Room| events.counted(room.ledger()).map(|counted| counted.now[0]);
+        assert_eq!(
+            joined(&lost(&before)),
+            Some(9),
+            "a reset would be counted twice once it is back"
+        );
+        assert_eq!(joined(&fewer), Some(9), "one join was lost for good");
+        assert_eq!(joined(&more), Some(11));
+    }
+
+    #[test]
+    fn a_room_first_seen_while_it_recovers_is_counted_from_when_it_is_whole() {
+        let room = room_of(9);
+        let events = RoomEvents::of(lost(&room).ledger());
+        assert_eq!(events.counted(lost(&room).ledger()), None, "it cannot tell yet");
+        let counted = events.counted(room.ledger()).expect("it is whole");
+        assert_eq!((counted.began[0], counted.now[0]), (9, 9));
     }
 }

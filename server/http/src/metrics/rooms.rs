@@ -1,4 +1,5 @@
-//! Counts of rooms, taken from their replicas at the scrape. Keeps nothing between scrapes.
+//! Counts of rooms, taken from their replicas at the scrape. Keeps nothing between scrapes; what must be kept of the rooms
+//! without a label is in `others`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +11,8 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::families::{Families, Labels};
 use super::latency::Snapshot;
-use super::room_events::RoomEvents;
+use super::others::{Others, Sum};
+use super::room_events::{Counted, RoomEvents};
 
 /// Rooms with a label of their own, the first by id so that it is always the same ones; all others are one. Each is some
 /// thirty series, and a scrape of so many stays below a megabyte.
@@ -22,11 +24,12 @@ pub(super) const OTHERS: &str = "_others";
 /// One room's counts at one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomCounts {
-    room: Cow<'static, str>,
+    pub(super) room: Cow<'static, str>,
     state: &'static str,
     gauges: [f64; GAUGES.len()],
-    totals: [u64; TOTALS.len()],
-    dwell: Snapshot,
+    /// Nothing of a room that has been recovering for as long as this node knows it: it cannot tell yet.
+    pub(super) counted: Option<Counted>,
+    pub(super) dwell: Snapshot,
     batches: Batches,
 }
 
@@ -46,17 +49,21 @@ const GAUGES: [(&str, &str); 9] = [
 ];
 /// Where it is among the gauges.
 const LAST_TICK: usize = 7;
-const TOTALS: [(&str, &str); 9] = [
+/// What a room counts since it was made, in the order of [`totals`].
+pub(super) const TOTALS: [(&str, &str); 9] = [
     ("jari_joined", "Places given"),
     ("jari_admitted", "Places that got a pass"),
     ("jari_served", "Places that the frontier has passed, called or absent"),
     ("jari_claimed", "Passes used for the first time"),
     ("jari_no_shows", "Passes that ended unclaimed"),
     ("jari_passed_over", "Places that the frontier passed while nobody was there"),
-    ("jari_returned", "Absent people called after all"),
+    ("jari_returned", "Places that were passed over and got their first pass after all"),
     ("jari_left", "People who left the line or gave their pass back"),
     ("jari_mass_absences", "Ticks that called nobody because most were not heard from"),
 ];
+/// Values of [`TOTALS`].
+pub(super) type Totals = [u64; TOTALS.len()];
+
 const STATES: [&str; 6] = ["closed", "not_open", "open", "paused", "recovering", "sold_out"];
 
 const RECOVERING: &str = "recovering";
@@ -71,7 +78,7 @@ impl RoomCounts {
         lag_events: u64,
         batches: Batches,
     ) -> Self {
-        let (passes, totals) = (ledger.passes(), ledger.totals());
+        let passes = ledger.passes();
         RoomCounts {
             room: room.to_string().into(),
             state: if ledger.is_recovering() { RECOVERING } else { state(&ledger.phase()) },
@@ -86,31 +93,35 @@ impl RoomCounts {
                 ledger.clocks().now.0 as f64 / 1_000.0,
                 lag_events as f64,
             ],
-            totals: [
-                totals.joined,
-                totals.admitted,
-                ledger.served(),
-                totals.claimed,
-                totals.no_shows,
-                totals.absent,
-                totals.returned,
-                totals.left,
-                totals.mass_absences,
-            ],
+            counted: events.counted(ledger),
             dwell: events.dwell.snapshot(),
             batches,
         }
     }
 
-    /// Takes another's counts in; states cannot be added up and are left. Of the ticks the oldest counts.
+    /// Takes another's gauges in; states cannot be added up and are left. Of the ticks the oldest counts.
     fn add(&mut self, other: &RoomCounts) {
         let oldest = self.gauges[LAST_TICK].min(other.gauges[LAST_TICK]);
         self.gauges.iter_mut().zip(other.gauges).for_each(|(sum, more)| *sum += more);
         self.gauges[LAST_TICK] = oldest;
-        self.totals.iter_mut().zip(other.totals).for_each(|(sum, more)| *sum += more);
         self.batches.iter_mut().zip(other.batches).for_each(|(sum, more)| sum.1 += more.1);
-        self.dwell.add(&other.dwell);
     }
+}
+
+/// What `ledger` has counted, by [`TOTALS`].
+pub(super) fn totals(ledger: &Ledger) -> Totals {
+    let totals = ledger.totals();
+    [
+        totals.joined,
+        totals.admitted,
+        ledger.served(),
+        totals.claimed,
+        totals.no_shows,
+        totals.absent,
+        totals.returned,
+        totals.left,
+        totals.mass_absences,
+    ]
 }
 
 fn state(phase: &Phase) -> &'static str {
@@ -127,13 +138,16 @@ fn state(phase: &Phase) -> &'static str {
 #[derive(Debug)]
 pub(super) struct Rooms {
     rooms: Vec<RoomCounts>,
+    /// All others as they are, and what has happened in them.
     others: Option<RoomCounts>,
+    others_sum: Option<Sum>,
     recovering: usize,
 }
 
 impl Rooms {
-    /// `rooms` are in order of id.
-    pub(super) fn new(mut rooms: Vec<RoomCounts>) -> Self {
+    /// `rooms` are in order of id; `kept` is of the scrape before.
+    pub(super) fn new(mut rooms: Vec<RoomCounts>, kept: &mut Others) -> Self {
+        let others_sum = kept.take_in(&rooms);
         let recovering = rooms.iter().filter(|room| room.state == RECOVERING).count();
         let mut rest = rooms.split_off(rooms.len().min(ROOMS_MAX)).into_iter();
         let others = rest.next().map(|mut sum| {
@@ -141,11 +155,24 @@ impl Rooms {
             rest.for_each(|other| sum.add(&other));
             sum
         });
-        Rooms { rooms, others, recovering }
+        Rooms { rooms, others, others_sum, recovering }
     }
 
     fn all(&self) -> impl Iterator<Item = &RoomCounts> {
         self.rooms.iter().chain(&self.others)
+    }
+
+    /// One of the totals, of every room that has them.
+    fn totals(&self, i: usize) -> impl Iterator<Item = (Labels, u64)> {
+        let named = self.rooms.iter();
+        let named =
+            named.filter_map(move |room| Some((label(room), room.counted.as_ref()?.now[i])));
+        named.chain(self.others_sum.iter().map(move |sum| (others_label(), sum.totals[i])))
+    }
+
+    fn dwells(&self) -> impl Iterator<Item = (Labels, Snapshot)> {
+        let named = self.rooms.iter().map(|room| (label(room), room.dwell.clone()));
+        named.chain(self.others_sum.iter().map(|sum| (others_label(), sum.dwell.clone())))
     }
 
     fn states(&self) -> impl Iterator<Item = (Labels, f64)> {
@@ -171,6 +198,10 @@ fn label(room: &RoomCounts) -> Labels {
     vec![("room", room.room.clone())]
 }
 
+fn others_label() -> Labels {
+    vec![("room", OTHERS.into())]
+}
+
 impl Collector for Rooms {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut families = Families(encoder);
@@ -178,12 +209,11 @@ impl Collector for Rooms {
             families.gauges(family, self.all().map(|room| (label(room), room.gauges[i])))?;
         }
         for (i, family) in TOTALS.into_iter().enumerate() {
-            families.counters(family, self.all().map(|room| (label(room), room.totals[i])))?;
+            families.counters(family, self.totals(i))?;
         }
         let help =
             "Time inside of people whose claimed pass ended, since this node follows the room";
-        let dwells = self.all().map(|room| (label(room), room.dwell.clone()));
-        families.histograms(("jari_dwell_seconds", help), dwells)?;
+        families.histograms(("jari_dwell_seconds", help), self.dwells())?;
         families
             .gauges(("jari_room_state", "1 for the state that the room is in"), self.states())?;
         let help = "Rooms whose line is being put together again after a loss of the store";
@@ -214,7 +244,7 @@ mod tests {
 
     fn text(rooms: Vec<RoomCounts>) -> String {
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Rooms::new(rooms)));
+        registry.register_collector(Box::new(Rooms::new(rooms, &mut Others::default())));
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string");
         text

@@ -37,6 +37,7 @@ fn look(room: &RoomRuntime, new: bool) -> Look {
         Look {
             room: room.id().clone(),
             new,
+            recovering: ledger.is_recovering(),
             waiting: ledger.waiting(),
             live: ledger.passes().live(),
             rate_milli: ledger.rate_milli(),

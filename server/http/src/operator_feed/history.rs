@@ -34,6 +34,8 @@ pub(super) struct Sums {
 struct Past {
     points: VecDeque<(u32, Second)>,
     sums: Sums,
+    /// The totals are those of a room that knew them.
+    whole: bool,
     last: Second,
     mass_absence_at: Option<Timestamp>,
 }
@@ -51,6 +53,8 @@ pub(super) struct Look {
     pub(super) room: RoomId,
     /// It was made while this node was counting: all that ever happened in it happened since.
     pub(super) new: bool,
+    /// It lost its history and has not been told of it yet: its sums say nothing.
+    pub(super) recovering: bool,
     pub(super) waiting: u64,
     pub(super) live: u64,
     pub(super) rate_milli: u64,
@@ -94,19 +98,31 @@ impl Past {
     /// What happened before this node counted is not of the first second.
     fn new(look: &Look) -> Self {
         let sums = if look.new { Sums::default() } else { look.sums };
-        Past { sums, ..Past::default() }
+        Past { sums, whole: look.new || !look.recovering, ..Past::default() }
+    }
+
+    /// The sums before and after a look. What a room counted before a loss comes back at once, and did not happen again then.
+    fn step(&mut self, look: &Look) -> (Sums, Sums) {
+        let (mut before, mut after) = (self.sums, look.sums);
+        if look.recovering {
+            after.totals = before.totals;
+        } else if !std::mem::replace(&mut self.whole, true) {
+            before.totals = after.totals;
+        }
+        self.sums = after;
+        (before, after)
     }
 
     fn note(&mut self, now_s: u32, now: Timestamp, look: &Look) {
-        let before = std::mem::replace(&mut self.sums, look.sums);
-        if look.sums.totals.mass_absences > before.totals.mass_absences {
+        let (before, after) = self.step(look);
+        if after.totals.mass_absences > before.totals.mass_absences {
             self.mass_absence_at = Some(now);
         }
         let second = Second {
             waiting: fit(look.waiting),
             live: fit(look.live),
             rate_milli: fit(look.rate_milli),
-            did: did(&before, &look.sums),
+            did: did(&before, &after),
         };
         let quiet = second.did == SecondView::default()
             && Second { did: second.did, ..self.last } == second;
@@ -200,6 +216,7 @@ mod tests {
         Look {
             room: room.parse().expect("an id"),
             new: false,
+            recovering: false,
             waiting,
             live: 0,
             rate_milli: 1_000,
@@ -254,6 +271,35 @@ mod tests {
         note(&mut book, 3, look("a", 1, 0));
         let told = &book.told(None, 1)[0];
         assert_eq!((&*told.second, &*told.admitted), (&[10, 11][..], &[0, 0][..]));
+    }
+
+    #[test]
+    fn what_a_room_is_told_of_after_a_loss_did_not_happen_again() {
+        let lost = |refused| {
+            let mut look = Look { recovering: true, ..look("a", 0, 0) };
+            look.sums.turned_away = refused;
+            look
+        };
+        let whole = |admitted, alarms| {
+            let mut look = look("a", 5, admitted);
+            (look.sums.totals.mass_absences, look.sums.turned_away) = (alarms, 3);
+            look
+        };
+        // Looked at before the loss, and first looked at in the window.
+        for (first, admitted) in [(Some(whole(100, 2)), 4), (None, 0)] {
+            let mut book = Book::default();
+            let looks = [lost(3), lost(3), whole(104, 2)];
+            for (second, look) in (1..).zip(first.into_iter().chain(looks)) {
+                note(&mut book, second, look);
+            }
+            let told = &book.told(None, 1)[0];
+            assert_eq!(told.admitted.iter().sum::<u32>(), admitted);
+            assert_eq!(book.last(&"a".parse().expect("an id")).1, None, "no new alarm");
+        }
+        let mut book = Book::default();
+        note(&mut book, 1, lost(3));
+        note(&mut book, 2, lost(5));
+        assert_eq!(book.told(None, 1)[0].refused, [0, 2], "refusals are counted all the time");
     }
 
     #[test]

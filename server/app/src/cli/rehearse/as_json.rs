@@ -1,20 +1,21 @@
 //! A rehearsal's result for a script: every number, spans in milliseconds. The names are those of the API where it has them.
 
 use jari_api::admin::{SettingsBody, rate_per_s};
-use jari_rehearsal::{Calibration, Moment, Report, Waits};
+use jari_rehearsal::{Calibration, Moment, Report, Stage, Waits};
 use jari_units::Millis;
 use serde_json::{Value, json};
 
 use super::case::Case;
 
 pub(super) fn write(case: &Case, report: &Report, horizon: Millis) -> String {
-    let Report { totals, .. } = report;
+    let Report { people, totals, peak, .. } = report;
+    let count = |stage| people.count(stage);
     let answer = json!({
         "room": case.room,
         "settings": SettingsBody::from(&case.settings),
         "notes": case.notes,
         "crowd": {
-            "people": report.people,
+            "people": people.all(),
             "curve": case.coming.curve,
             "arrivals_file": case.coming.file,
             "window_ms": case.crowd.arrivals().window,
@@ -23,12 +24,18 @@ pub(super) fn write(case: &Case, report: &Report, horizon: Millis) -> String {
         "horizon_ms": horizon,
         "ended_after_ms": report.ended_after,
         "drained_after_ms": report.drained_after,
-        "waiting_at_end": report.waiting,
-        "waiting_max": report.peak_waiting,
-        "live_max": report.peak_live,
+        "not_come": count(Stage::ToCome),
+        "turned_away": count(Stage::TurnedAway),
+        "gave_up": count(Stage::GaveUp),
+        "missed_turn": count(Stage::Missed),
+        "let_in": people.let_in(),
+        "went_in": count(Stage::WentIn),
+        "waiting_at_end": count(Stage::InLine),
+        "absent_at_end": count(Stage::Absent),
+        "waiting_max": peak.waiting,
+        "line_max": peak.line,
+        "live_max": peak.live,
         "waits": waits(&report.waits),
-        "turned_away": report.turned_away,
-        "gave_up": report.gave_up,
         "joined_total": totals.joined,
         "admitted_total": totals.admitted,
         "claimed_total": totals.claimed,
@@ -45,6 +52,7 @@ pub(super) fn write(case: &Case, report: &Report, horizon: Millis) -> String {
 
 fn waits(waits: &Waits) -> Value {
     json!({
+        "people": waits.people,
         "p50_ms": waits.p50,
         "p90_ms": waits.p90,
         "p99_ms": waits.p99,
@@ -66,6 +74,7 @@ fn moment(moment: &Moment) -> Value {
     json!({
         "at_ms": moment.at,
         "waiting": moment.waiting,
+        "line": moment.line,
         "live": moment.live,
         "admitted": moment.admitted,
         "rate_per_s": rate_per_s(moment.rate_milli),

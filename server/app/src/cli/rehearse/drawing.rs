@@ -105,7 +105,7 @@ fn panels(case: &Case, moments: &[Moment]) -> [Panel; 3] {
         },
         Panel {
             label: "inside",
-            unit: "people with a pass",
+            unit: "live passes",
             colour: VERMILLION,
             points: line(moments, |moment| moment.live as f64),
             limit_label: "capacity",
@@ -113,7 +113,7 @@ fn panels(case: &Case, moments: &[Moment]) -> [Panel; 3] {
         },
         Panel {
             label: "admitted",
-            unit: "people a minute",
+            unit: "admissions a minute",
             colour: GREEN,
             points: per_minute(moments),
             limit_label: "rate",
@@ -126,30 +126,34 @@ fn minutes(at: Millis) -> f64 {
     at.0 as f64 / 60_000.0
 }
 
-/// A few hundred points of the timeline, with its last.
+/// A few hundred points of the timeline, with its first and last. Of the moments that share a point the highest is drawn:
+/// the line reaches as high as the text says.
 fn line(moments: &[Moment], value: impl Fn(&Moment) -> f64) -> Points {
     let every = moments.len().div_ceil(POINTS_MAX).max(1);
-    let last = moments.last().filter(|_| !(moments.len() - 1).is_multiple_of(every));
-    let shown = moments.iter().step_by(every).chain(last);
-    shown.map(|moment| (minutes(moment.at), value(moment))).collect()
+    let highest =
+        |few: &'_ [Moment]| few.iter().copied().max_by(|a, b| value(a).total_cmp(&value(b)));
+    let ends = (moments.first().copied(), moments.last().copied());
+    let shown = ends.0.into_iter().chain(moments.chunks(every).filter_map(highest)).chain(ends.1);
+    let mut shown: Vec<Moment> = shown.collect();
+    shown.dedup_by_key(|moment| moment.at);
+    shown.iter().map(|moment| (minutes(moment.at), value(moment))).collect()
 }
 
-/// Admissions over stretches of the timeline, each drawn as a step.
+/// Admissions over stretches of the timeline, each drawn as a step. Those of the first moment are in the first.
 fn per_minute(moments: &[Moment]) -> Points {
     let whole = moments.last().map_or(0, |moment| moment.at.0);
     let stretch = Millis((whole / STRETCHES).max(60_000));
     let mut points = Vec::new();
-    let mut from: Option<&Moment> = None;
+    let (mut start, mut before) = (Millis::ZERO, 0);
     for moment in moments {
-        let start = *from.get_or_insert(moment);
-        let length = moment.at - start.at;
+        let length = moment.at - start;
         let is_last = Some(moment) == moments.last();
         if length < stretch && !is_last || length == Millis::ZERO {
             continue;
         }
-        let rate = (moment.admitted - start.admitted) as f64 / minutes(length);
-        points.extend([(minutes(start.at), rate), (minutes(moment.at), rate)]);
-        from = Some(moment);
+        let rate = (moment.admitted - before) as f64 / minutes(length);
+        points.extend([(minutes(start), rate), (minutes(moment.at), rate)]);
+        (start, before) = (moment.at, moment.admitted);
     }
     points
 }
@@ -213,7 +217,7 @@ mod tests {
 
     fn moment(secs: u64, admitted: u64) -> Moment {
         let at = Millis::from_secs(secs);
-        Moment { at, waiting: secs, live: 0, admitted, rate_milli: 0 }
+        Moment { at, waiting: secs, admitted, ..Moment::default() }
     }
 
     #[test]
@@ -221,9 +225,21 @@ mod tests {
         for ticks in [0, 1, 2, 399, 400, 401, 1_201] {
             let moments: Vec<_> = (0..ticks).map(|secs| moment(secs, 0)).collect();
             let points = line(&moments, |moment| moment.waiting as f64);
-            assert!(points.len() <= POINTS_MAX + 1, "{ticks}");
+            assert!(points.len() <= POINTS_MAX + 2, "{ticks}");
+            assert!(points.is_sorted_by(|a, b| a.0 < b.0), "{ticks}");
             let last = points.last().map(|point| point.1);
             assert_eq!(last, moments.last().map(|moment| moment.waiting as f64), "{ticks}");
+        }
+    }
+
+    #[test]
+    fn lines_reach_their_highest_moment() {
+        for peak in [0, 1, 17, 998, 999] {
+            let mut moments: Vec<_> = (0..1_000).map(|secs| moment(secs, 0)).collect();
+            moments[peak].waiting = 5_000;
+            let points = line(&moments, |moment| moment.waiting as f64);
+            assert_eq!(highest(&points), 5_000.0, "{peak}");
+            assert!(points.contains(&(minutes(moments[peak].at), 5_000.0)), "{peak}");
         }
     }
 
@@ -231,10 +247,10 @@ mod tests {
     #[test]
     fn steps_add_up_to_the_admissions() {
         for every in [1, 7, 60, 240] {
-            let moments: Vec<_> = (0..500).map(|n| moment(n * every, n * n)).collect();
+            let moments: Vec<_> = (0..500).map(|n| moment(n * every, 7 + n * n)).collect();
             let points = per_minute(&moments);
             let area: f64 = points.chunks(2).map(|step| (step[1].0 - step[0].0) * step[0].1).sum();
-            assert!((area - 499.0 * 499.0).abs() < 1e-6, "{every}: {area}");
+            assert!((area - (7.0 + 499.0 * 499.0)).abs() < 1e-6, "{every}: {area}");
         }
         assert_eq!(per_minute(&[moment(0, 0)]), []);
     }

@@ -1,7 +1,7 @@
 //! A rehearsal's result for a person: the answer first, then the counts. Decides and draws nothing.
 
 use jari_line::{PacerKind, Settings};
-use jari_rehearsal::{Calibration, Report};
+use jari_rehearsal::{Calibration, Report, Stage};
 use jari_units::Millis;
 
 use super::case::Case;
@@ -19,17 +19,20 @@ pub(super) fn describe(case: &Case, report: &Report) -> String {
 
 /// What the operator asked for, in sentences.
 fn answer(settings: &Settings, report: &Report) -> String {
+    let (waiting, let_in) = (report.people.count(Stage::InLine), report.people.let_in());
+    let end = span(report.ended_after);
     let mut text = match report.drained_after {
+        Some(_) if let_in == 0 => "Nobody is let in.".to_owned(),
         Some(after) => format!("The line is empty after {}.", span(after)),
-        None if report.waiting > 0 => {
-            format!("After {} {} still wait.", span(report.ended_after), people(report.waiting))
+        None if waiting > 0 => format!("After {end} {} still wait.", people(waiting)),
+        None => {
+            format!("After {end} {} are still to come.", people(report.people.count(Stage::ToCome)))
         }
-        None => "Nobody is let in.".to_owned(),
     };
     let waits = &report.waits;
-    if report.totals.admitted > 0 {
+    if let_in > 0 {
         // Whoever still waits is in none of these numbers.
-        let who = if report.waiting > 0 { "Of those called, half waited" } else { "Half wait" };
+        let who = if waiting > 0 { "Of those let in, half waited" } else { "Half wait" };
         text.push_str(&format!(
             " {who} up to {}, nine in ten up to {}, the longest {}.",
             span(waits.p50),
@@ -39,30 +42,43 @@ fn answer(settings: &Settings, report: &Report) -> String {
     }
     text.push_str(&format!(
         "\nAt most {} wait at once; inside are at most {} of {}.\n",
-        count(report.peak_waiting),
-        count(report.peak_live),
+        count(report.peak.waiting),
+        count(report.peak.live),
         count(settings.capacity),
     ));
     text
 }
 
+/// People first, each of them in one row; then what the room counts, which does not know who has left without a word.
 fn counts(case: &Case, report: &Report) -> String {
-    let totals = &report.totals;
+    let Report { people, totals, peak, .. } = report;
+    let at = |stage| count(people.count(stage));
     let stay = totals.stay_ms.checked_div(totals.stays);
     let room = case.room.as_deref().unwrap_or("the default settings");
-    card(&[
+    let mut rows = vec![
         ("Crowd", case.coming.text.clone()),
         ("Room", format!("{room}, {}", limits(&case.settings))),
-        ("Turned away", count(report.turned_away)),
-        ("Joined", count(totals.joined)),
-        ("Gave up", count(report.gave_up)),
-        ("Called while away", count(totals.absent)),
-        ("  and came back", count(totals.returned)),
-        ("Admitted", count(totals.admitted)),
-        ("  never went in", count(totals.no_shows)),
-        ("Still waiting", count(report.waiting)),
+        ("Turned away", at(Stage::TurnedAway)),
+        ("Gave up", at(Stage::GaveUp)),
+        ("Missed their turn", at(Stage::Missed)),
+        ("Let in", count(people.let_in())),
+        ("  went in", at(Stage::WentIn)),
+        ("Still waiting", at(Stage::InLine)),
+    ];
+    // Only a rehearsal that its horizon cut off has them.
+    let cut_off = [("Away at their turn", Stage::Absent), ("Not come yet", Stage::ToCome)];
+    let cut_off = cut_off.into_iter().filter(|(_, stage)| people.count(*stage) > 0);
+    rows.extend(cut_off.map(|(name, stage)| (name, at(stage))));
+    rows.extend([
+        ("Places given", count(totals.joined)),
+        ("  longest line", count(peak.line)),
+        ("  passed over", count(totals.absent)),
+        ("  of them returned", count(totals.returned)),
+        ("  admitted", count(totals.admitted)),
+        ("Unused passes", count(totals.no_shows)),
         ("Mean stay", stay.map_or("-".to_owned(), |stay| span(Millis(stay)))),
-    ])
+    ]);
+    card(&rows)
 }
 
 /// How well the ranges held that people were shown.
