@@ -18,7 +18,7 @@ const SERVERS: [(&str, &str); 5] = [
     ("prometheus", "/usr/bin/promtool"),
     ("redis-server", "/usr/bin/redis-server"),
     ("openssl", "/usr/bin/openssl"),
-    // For a Redis whose clock is set while it runs.
+    // For a Valkey whose clock is set while it runs.
     ("faketime", "/usr/bin/faketime"),
 ];
 

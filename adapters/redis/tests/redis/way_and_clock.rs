@@ -64,7 +64,7 @@ async fn a_server_far_away_is_slow_and_nothing_else() {
 /// A4: the server's clock is put back five minutes, then ten forward, while it runs.
 #[tokio::test]
 async fn a_servers_clock_put_back_and_forward_lets_nobody_in_twice_and_makes_nobody_absent() {
-    let server = Server::start_with_own_clock(Kind::Redis);
+    let server = Server::start_with_own_clock();
     let store = open(&server.url());
     let settings = Settings { rate_milli: 1_000, burst: 3, ..Settings::default() };
     let room = made(&store, settings).await;
@@ -104,7 +104,8 @@ async fn scripts_flushed_under_load_cost_nobody_a_place() {
     let joining = async {
         let mut seqs = Vec::new();
         for round in 0..40 {
-            let calls = (0..50).map(|n| store.join(&room, Mark::NONE, vec![subject(round * 50 + n)]));
+            let calls =
+                (0..50).map(|n| store.join(&room, Mark::NONE, vec![subject(round * 50 + n)]));
             for answer in join_all(calls).await {
                 seqs.push(seq(&answer.expect("answered").outcome[0]));
             }

@@ -162,7 +162,7 @@ async fn issue_4_a_copy_that_lacks_the_last_second_takes_over_and_everybody_keep
         people.push(visitor);
     }
     both_attend(&primary, &room, [&people[0], &people[1]]).await;
-    assert_eq!(primary.ask("WAIT 1 20000"), ":1", "the replica has them");
+    primary.wait_for_replica(&replica);
     primary.leave_behind(&replica);
     for n in 10..20 {
         let visitor = one.visitor().sent_to(nodes[n % 2].clone());
@@ -183,7 +183,8 @@ async fn issue_4_a_copy_that_lacks_the_last_second_takes_over_and_everybody_keep
     .await;
     assert!(joined.seq > 20 + SEQ_JUMP, "{}", joined.seq);
     for (n, visitor) in (1..).zip(&people) {
-        let place = in_time("everybody is told a place", async || seq_of(visitor, &room).await).await;
+        let place =
+            in_time("everybody is told a place", async || seq_of(visitor, &room).await).await;
         assert_eq!((place.seq, place.position), (n, Some(n)));
     }
     one.stop().await;
