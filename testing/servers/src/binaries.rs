@@ -26,6 +26,17 @@ impl Kind {
     }
 }
 
+/// The library that gives a process a clock of its own: Debian's `libfaketime`, in the folder of the machine's kind.
+///
+/// # Panics
+/// Where it is not there, with what installs it.
+pub(crate) fn fake_clock() -> PathBuf {
+    let kinds = std::fs::read_dir("/usr/lib").expect("Debian has it");
+    let within = "faketime/libfaketime.so.1";
+    let found = kinds.flatten().map(|kind| kind.path().join(within)).find(|file| file.exists());
+    found.unwrap_or_else(|| panic!("faketime is not installed: `cargo xtask test` installs it"))
+}
+
 fn valkey() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
     let versions = std::fs::read_dir(root.join(VALKEY)).ok()?;

@@ -6,14 +6,21 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::Kind;
+use crate::binaries::fake_clock;
 use crate::output::Output;
+use crate::process::signal;
 
 /// Somebody else may take a port between looking and starting.
 const STARTS_MAX: usize = 5;
+
+/// How often, and how many times, a replica is asked how far it is: 60 s.
+const OFFSET_EVERY: Duration = Duration::from_millis(20);
+const OFFSETS_MAX: u32 = 3_000;
 
 /// Debian's `nobody`: what a test that runs as root starts servers as.
 const NOBODY: u32 = 65_534;
@@ -73,6 +80,16 @@ impl Server {
         Server::start_in(kind, Role::Store, arguments)
     }
 
+    /// Starts a server that keeps nothing on disk and whose clock [can be set](Server::set_clock). A Valkey: Debian's Redis
+    /// does not start under libfaketime, whose clock and its memory's allocator call each other.
+    ///
+    /// # Panics
+    /// Where it cannot be started, with what it said.
+    #[must_use]
+    pub fn start_with_own_clock() -> Server {
+        Server::start_in(Kind::Valkey, Role::OwnClock, &["--appendonly", "no"])
+    }
+
     fn start_in(kind: Kind, role: Role, arguments: &[&str]) -> Server {
         let folder = tempfile::tempdir().expect("a folder for the server");
         let is_root = folder.path().metadata().expect("it was just made").uid() == 0;
@@ -116,6 +133,66 @@ impl Server {
     /// Kills the process as a power cut would.
     pub fn kill(&mut self) {
         end(&mut self.process);
+    }
+
+    /// Stops the process where it stands, as a machine that hangs: its connections stay open, nothing answers.
+    pub fn pause(&self) {
+        signal("STOP", &[self.process.id().to_string()]);
+    }
+
+    /// Lets a stopped process go on.
+    pub fn resume(&self) {
+        signal("CONT", &[self.process.id().to_string()]);
+    }
+
+    /// Waits until a replica has everything that this primary has now.
+    ///
+    /// # Panics
+    /// Where it does not come to that.
+    pub fn wait_for_replica(&self, replica: &Server) {
+        // WAIT would ask only for what its own connection wrote.
+        let has = self.replication_offset();
+        for _ in 0..OFFSETS_MAX {
+            if replica.replication_offset() >= has {
+                return;
+            }
+            std::thread::sleep(OFFSET_EVERY);
+        }
+        panic!("the replica stays at {} of {has}", replica.replication_offset());
+    }
+
+    fn replication_offset(&self) -> u64 {
+        let info = self.ask("INFO replication");
+        let offset = |line: &str| line.strip_prefix("master_repl_offset:")?.trim().parse().ok();
+        info.lines().find_map(offset).expect("every server has one")
+    }
+
+    /// Cuts a replica off this primary for good: what comes from now on never reaches it.
+    ///
+    /// # Panics
+    /// Where the primary does not say that it had one.
+    pub fn leave_behind(&self, replica: &Server) {
+        // Stopped, it cannot connect anew.
+        replica.pause();
+        assert_eq!(self.ask("CLIENT KILL TYPE replica"), ":1", "one replica is cut off");
+    }
+
+    /// Sets the clock of a server that has its own, so many seconds before or after the machine's.
+    ///
+    /// # Panics
+    /// Where the server has the machine's clock.
+    pub fn set_clock(&self, offset_s: i64) {
+        assert!(matches!(self.role, Role::OwnClock), "it has the machine's clock");
+        // In one step: half a text would be another time.
+        let (new, file) = (self.folder.path().join("clock.new"), self.folder.path().join(CLOCK));
+        std::fs::write(&new, format!("{offset_s:+}")).expect("the folder takes a file");
+        std::fs::rename(new, file).expect("the folder takes a file");
+    }
+
+    /// Where the server keeps its files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Starts a killed process on the same port and folder.
@@ -193,14 +270,22 @@ impl Drop for Server {
 #[derive(Debug)]
 enum Role {
     Store,
+    /// Its clock is what a file says.
+    OwnClock,
     /// With its configuration, which it rewrites.
     Sentinel(String),
 }
+
+/// How far a server's own clock is from the machine's, as libfaketime reads it.
+const CLOCK: &str = "clock";
 
 const SENTINEL_FILE: &str = "sentinel.conf";
 
 impl Role {
     fn prepare(&self, folder: &Path, is_root: bool) {
+        if matches!(self, Role::OwnClock) {
+            std::fs::write(folder.join(CLOCK), "+0").expect("the folder takes a file");
+        }
         if let Role::Sentinel(configuration) = self {
             let file = folder.join(SENTINEL_FILE);
             std::fs::write(&file, configuration).expect("the folder takes a file");
@@ -212,7 +297,7 @@ impl Role {
 
     fn ready(&self) -> &'static str {
         match self {
-            Role::Store => "Ready to accept connections",
+            Role::Store | Role::OwnClock => "Ready to accept connections",
             Role::Sentinel(_) => "+monitor master",
         }
     }
@@ -226,8 +311,16 @@ fn spawn(
     arguments: &[String],
 ) -> (Child, Output) {
     let mut command = Command::new(kind.program());
+    if matches!(role, Role::OwnClock) {
+        command
+            .env("LD_PRELOAD", fake_clock())
+            .env("FAKETIME_TIMESTAMP_FILE", folder.join(CLOCK))
+            .env("FAKETIME_NO_CACHE", "1")
+            // Its timers run on: a clock that is set does not hurry a server.
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    }
     match role {
-        Role::Store => command.args(["--save", ""]),
+        Role::Store | Role::OwnClock => command.args(["--save", ""]),
         Role::Sentinel(_) => command.arg(folder.join(SENTINEL_FILE)).arg("--sentinel"),
     };
     command

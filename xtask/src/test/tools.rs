@@ -13,11 +13,13 @@ const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 /// Debian packages, each with the file that shows it is there. Streams are tested through a real nginx, the Redis store on
 /// a real Redis, over TLS too; promtool reads rules, dashboards and scrapes.
-const SERVERS: [(&str, &str); 4] = [
+const SERVERS: [(&str, &str); 5] = [
     ("nginx", "/usr/sbin/nginx"),
     ("prometheus", "/usr/bin/promtool"),
     ("redis-server", "/usr/bin/redis-server"),
     ("openssl", "/usr/bin/openssl"),
+    // For a Valkey whose clock is set while it runs.
+    ("faketime", "/usr/bin/faketime"),
 ];
 
 /// Valkey as a Python wheel, of which only the server in it is used: Debian 12 has no package. In a folder of its own.
