@@ -14,6 +14,8 @@ use crate::bench::started::Started;
 
 /// Keep-alive connections, half of them to each node, one request in flight on each.
 const CONNECTIONS: &str = "256";
+/// Nodes tell who was heard from so often: a run is as many of these as it takes, so that all have equally many flushes.
+const FLUSH_EVERY_S: f64 = 5.0;
 /// Commands for each poll more, below which there is none: a flush of presence more or less falls into a run by chance.
 const NONE: f64 = 0.001;
 
@@ -29,8 +31,8 @@ pub(super) fn measure(setting: &Setting) -> Result<Measured> {
         let room = format!("{ROOM}-{round}");
         // The shortest interval, so that few people can ask often.
         site.room(setting, &room, &["--poll-near", "250ms", "--poll-far", "250ms"])?;
-        let (seconds, people) =
-            (setting.size.seconds.to_string(), setting.size.pollers.to_string());
+        let seconds = (setting.size.seconds / FLUSH_EVERY_S).ceil() * FLUSH_EVERY_S;
+        let (seconds, people) = (seconds.to_string(), setting.size.pollers.to_string());
         let closed = ["--connections", CONNECTIONS, "--seconds", &seconds, "--people", &people];
         full.push(run(setting, &site, &["polls", "--room", &room], &closed)?);
         empty.push(setting.load_on(&empties.each_ref(), &["polls", "--room", ROOM], &closed)?);
