@@ -8,6 +8,8 @@ mod line;
 mod page;
 mod parts;
 mod pictures;
+mod redis;
+mod run;
 mod setting;
 mod size;
 mod started;
@@ -27,6 +29,8 @@ pub struct BenchArgs {
 enum Bench {
     /// The line at scale: joins, polls, a million waiting, streams, rushes, a restart, estimates
     Line(line::LineArgs),
+    /// Two nodes on one Redis: joins, polls, what waiting costs Redis, rushes
+    Redis(redis::RedisArgs),
     /// The scenarios of bench/k6, by k6 itself: installs it under target/ and runs it against a server
     K6(k6::K6Args),
 }
@@ -38,6 +42,7 @@ enum Bench {
 pub fn run(root: &Path, args: &BenchArgs) -> Result<()> {
     match &args.bench {
         Bench::Line(args) => line::run(root, args),
+        Bench::Redis(args) => redis::run(root, args),
         Bench::K6(args) => k6::run(root, args),
     }
 }

@@ -24,7 +24,7 @@ enum Task {
     Tidy,
     /// Build the operator's page for the server to embed; needs Node.js
     Web,
-    /// Measure the product on this machine: `bench line`, `bench k6`
+    /// Measure the product on this machine: `bench line`, `bench redis`, `bench k6`
     Bench(bench::BenchArgs),
     /// Write docs/reference/openapi.json from the server's handlers
     Openapi(openapi::OpenapiArgs),

@@ -5,11 +5,12 @@ use jari_ports::StoreError;
 use jari_units::limits::SEQ_MAX;
 use jari_units::{Mark, RoomId};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::error::Failure;
 use crate::keys;
-use crate::limits::DUE_CHECKED;
+use crate::limits::{DUE_CHECKED, ROUND_REST};
 use crate::rooms::{Rooms, Said};
 use crate::scripts::Call;
 
@@ -18,7 +19,28 @@ pub(crate) const GONE: &str = "gone";
 
 /// Where a node's round over all rooms stands.
 #[derive(Debug, Default)]
-pub(crate) struct Round(Mutex<u64>);
+pub(crate) struct Round(Mutex<Stand>);
+
+#[derive(Debug, Default)]
+struct Stand {
+    cursor: u64,
+    /// A round is over, and the next one begins no earlier.
+    rests_until: Option<Instant>,
+}
+
+impl Round {
+    /// Where it goes on; `None` while it rests.
+    fn cursor(&self) -> Option<u64> {
+        let stand = self.0.lock();
+        let rests = stand.rests_until.is_some_and(|until| Instant::now() < until);
+        (!rests).then_some(stand.cursor)
+    }
+
+    fn reached(&self, cursor: u64) {
+        let rests_until = (cursor == 0).then(|| Instant::now() + ROUND_REST);
+        *self.0.lock() = Stand { cursor, rests_until };
+    }
+}
 
 impl Rooms {
     /// Tells the index when a room wants its next tick, as of `mark`.
@@ -49,11 +71,11 @@ impl Rooms {
     }
 
     async fn look_after_some(&self, round: &Round) -> Result<(), StoreError> {
+        let Some(cursor) = round.cursor() else { return Ok(()) };
         let mut scan = redis::cmd("SSCAN");
-        let cursor = *round.0.lock();
         scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
         let mut slice = Answer::of(self.link.command(&scan).await?)?;
-        *round.0.lock() = slice.number()?;
+        round.reached(slice.number()?);
         for room in ids(slice.list()?)? {
             // A room that a newer release writes is looked after by that release's nodes.
             if let Err(error) = self.look_after(&room).await {

@@ -20,6 +20,8 @@ pub(crate) struct Feed {
     incarnation: Incarnation,
     after: EventNo,
     read: VecDeque<Arc<RoomEvent>>,
+    /// The last look found fewer events than it asked for: whatever came since has been, or will be, told of.
+    caught_up: bool,
     listener: Listener,
 }
 
@@ -30,11 +32,13 @@ impl Feed {
         (incarnation, after): (Incarnation, EventNo),
         listener: Listener,
     ) -> Self {
-        Feed { rooms, room, incarnation, after, read: VecDeque::new(), listener }
+        let (read, caught_up) = (VecDeque::new(), false);
+        Feed { rooms, room, incarnation, after, read, caught_up, listener }
     }
 
-    /// Reads what has come since; whether anything has.
-    async fn read_more(&mut self) -> Result<bool, Trouble> {
+    /// Reads what has come since, if anything has.
+    async fn read_more(&mut self) -> Result<(), Trouble> {
+        self.caught_up = false;
         let arguments = [self.incarnation, self.after, FEED_READ as u64];
         let said = self.rooms.say("events", &self.room, arguments.map(decimal).to_vec()).await;
         let mut events = match said.map_err(|_| Trouble::Unavailable)? {
@@ -52,7 +56,8 @@ impl Feed {
             self.after = event.event_no;
             self.read.push_back(Arc::new(event));
         }
-        Ok(!self.read.is_empty())
+        self.caught_up = self.read.len() < FEED_READ;
+        Ok(())
     }
 }
 
@@ -75,11 +80,13 @@ impl EventFeed for Feed {
                 if let Some(event) = self.read.pop_front() {
                     return Ok(event);
                 }
-                // Noted as heard before looking, so that an event in between wakes the wait below.
+                if self.caught_up {
+                    self.listener.wait(FEED_CHECK).await;
+                }
+                // Noted as heard before looking, so that an event that comes after the look ends the next wait at once.
                 self.listener.look();
                 match self.read_more().await {
-                    Ok(true) => {}
-                    Ok(false) => self.listener.wait(FEED_CHECK).await,
+                    Ok(()) => {}
                     Err(Trouble::Lost) => return Err(FeedLost),
                     Err(Trouble::Unavailable) => {
                         tokio::time::sleep(pause_after(failures)).await;

@@ -19,7 +19,7 @@ pub(crate) enum Lines {
 impl Lines {
     /// Opens the store. The embedded one takes its time from `clock`; on Redis the server's is everybody's.
     pub(crate) async fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<Lines, ServeError> {
-        let Store { data_dir, url, key_prefix, ca_file } = config.store.clone();
+        let Store { data_dir, url, key_prefix, ca_file, joins: _ } = config.store.clone();
         let Some(url) = url else {
             let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&data_dir, clock));
             return Ok(Lines::Embedded(Arc::new(opened.await??)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jari_config::Http;
+use jari_config::{Config, Joins};
 use jari_http::{
     ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
 };
@@ -18,7 +18,8 @@ fn count(number: u64) -> usize {
 }
 
 /// The options of a server reached at `public_url`, in a process that may open so many files.
-pub(crate) fn http_options(http: &Http, public_url: Url, open_files: u64) -> HttpOptions {
+pub(crate) fn http_options(config: &Config, public_url: Url, open_files: u64) -> HttpOptions {
+    let http = &config.http;
     let defaults = HttpOptions::new(public_url);
     HttpOptions {
         trusted_proxies: http.trusted_proxies.clone(),
@@ -46,6 +47,10 @@ pub(crate) fn http_options(http: &Http, public_url: Url, open_files: u64) -> Htt
             max: http.stream_max,
             small_room: http.stream_small_room,
             near_front: http.stream_near_front,
+        },
+        joins: match config.store.joins {
+            Joins::Together => jari_http::Joins::Together,
+            Joins::Apart => jari_http::Joins::Apart,
         },
         ..defaults
     }

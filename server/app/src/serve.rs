@@ -124,7 +124,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         clock,
         entropy,
         keys,
-        options: http_options(&config.http, public_url.clone(), open_files),
+        options: http_options(config, public_url.clone(), open_files),
         metrics: Arc::new(Metrics::new().with(metrics)),
         traces: collector
             .clone()

@@ -103,7 +103,14 @@ fn store(reader: &mut Reader<'_>) -> Option<Store> {
     let url = reader.store_url("store.url");
     let key_prefix = reader.key_prefix("store.key_prefix");
     let ca_file = reader.maybe_path("store.ca_file");
-    Some(Store { data_dir: data_dir?, url: url?, key_prefix: key_prefix?, ca_file: ca_file? })
+    let joins = reader.joins("store.joins");
+    Some(Store {
+        data_dir: data_dir?,
+        url: url?,
+        key_prefix: key_prefix?,
+        ca_file: ca_file?,
+        joins: joins?,
+    })
 }
 
 fn records(reader: &mut Reader<'_>) -> Option<Records> {

@@ -163,6 +163,7 @@ fn texts_are_held_to_what_they_are() {
         ),
         ("store.key_prefix", vec!["jari", "a:b"], vec!["", "a{b}", "a b"]),
         ("store.ca_file", vec!["", "/etc/ssl/ours.pem"], vec![]),
+        ("store.joins", vec!["together", "apart"], vec!["", "1", "Together"]),
         (
             "log.level",
             vec!["off", "info", "warn,jari_http=debug, jari=trace"],

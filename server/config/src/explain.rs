@@ -6,7 +6,7 @@ use toml::Value;
 
 use crate::config::Config;
 use crate::fields::FIELDS;
-use crate::settings::{ForwardedHeader, LogFormat};
+use crate::settings::{ForwardedHeader, Joins, LogFormat};
 
 impl Config {
     /// The effective configuration as TOML, with the origin of each value as a comment. A password is replaced by a
@@ -69,6 +69,10 @@ impl Config {
                 let file = store.ca_file.as_ref();
                 text(&file.map_or_else(String::new, |file| file.display().to_string()))
             }
+            "store.joins" => text(&match store.joins {
+                Joins::Together => "together",
+                Joins::Apart => "apart",
+            }),
             "log.level" => text(&log.level),
             "log.format" => text(&match log.format {
                 LogFormat::Text => "text",

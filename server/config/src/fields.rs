@@ -74,6 +74,7 @@ pub(crate) const FIELDS: &[Field] = &[
     ),
     text("store.key_prefix", "1 to 64 letters, digits, '-', '_', '.' or ':'"),
     text("store.ca_file", "a path, or \"\" for the system's"),
+    text("store.joins", "together or apart"),
     text("records.url", "a postgres URL that names a database"),
     number("records.start_wait_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("log.level", "off, error, warn, info, debug or trace"),

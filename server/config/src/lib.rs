@@ -22,6 +22,6 @@ pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
 pub use records_url::RecordsUrl;
 pub use settings::{
-    ForwardedHeader, Http, Log, LogFormat, Ops, Ratio, Records, Store, StoreUrl, Telemetry,
+    ForwardedHeader, Http, Joins, Log, LogFormat, Ops, Ratio, Records, Store, StoreUrl, Telemetry,
 };
 pub use sources::{Overrides, Sources};

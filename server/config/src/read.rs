@@ -12,7 +12,7 @@ use crate::fields::{self, Kind};
 use crate::layers::Layers;
 use crate::problems::Problem;
 use crate::records_url::{RecordsUrl, redacted};
-use crate::settings::{ForwardedHeader, LogFormat, Ratio, StoreUrl};
+use crate::settings::{ForwardedHeader, Joins, LogFormat, Ratio, StoreUrl};
 
 /// Characters of a name that every span carries.
 const NAME_MAX: usize = 100;
@@ -149,6 +149,14 @@ impl Reader<'_> {
             } else {
                 Err("is no prefix of keys".to_owned())
             }
+        })
+    }
+
+    pub(crate) fn joins(&mut self, key: &'static str) -> Option<Joins> {
+        self.text(key, |text| match text {
+            "together" => Ok(Joins::Together),
+            "apart" => Ok(Joins::Apart),
+            _ => Err("is none of the two ways".to_owned()),
         })
     }
 

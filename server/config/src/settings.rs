@@ -94,6 +94,16 @@ pub struct Store {
     pub key_prefix: String,
     /// `None`: the system's certificates are trusted.
     pub ca_file: Option<PathBuf>,
+    pub joins: Joins,
+}
+
+/// How joins travel to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joins {
+    /// Those that come while a call is under way, in the next one.
+    Together,
+    /// A call for each: only to measure against.
+    Apart,
 }
 
 /// Where a store of several nodes is. May hold a password, which it shows nowhere.

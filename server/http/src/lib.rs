@@ -55,7 +55,7 @@ pub use directory::{RoomDirectory, RoomEntry};
 pub use drain::Drain;
 pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};
 pub use options::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, StreamLimits,
 };
 pub use problem_response::Refusal;
 pub use room::{BatchError, Joined, Live, RoomRuntime};

@@ -20,6 +20,17 @@ pub struct HttpOptions {
     /// Bytes of a request body at most.
     pub body_max_bytes: usize,
     pub streams: StreamLimits,
+    pub joins: Joins,
+}
+
+/// How joins travel to the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Joins {
+    /// Those that come while a call is under way, in the next one.
+    #[default]
+    Together,
+    /// A call for each, as many at once as there are: only to measure against.
+    Apart,
 }
 
 /// Where trusted hops write the client's address.
@@ -91,6 +102,7 @@ impl HttpOptions {
             // The largest body is 200 subjects of 256 bytes, each escaped at worst sixfold.
             body_max_bytes: 384 * 1024,
             streams: StreamLimits::default(),
+            joins: Joins::default(),
         }
     }
 

@@ -42,6 +42,7 @@ use crate::event_frames::line_frame;
 use crate::jitter::Jitter;
 use crate::losses::Losses;
 use crate::metrics::{self, Cache, RoomCounts, RoomEvents};
+use crate::options::Joins;
 use crate::store_calls::StoreCalls;
 use batcher::{Batcher, Queue};
 use counts::Counts;
@@ -171,7 +172,11 @@ impl RoomRuntime {
     /// # Errors
     /// [`BatchError`]; a repeated join finds what a lost answer gave.
     pub async fn join(&self, subject: SubjectKey) -> Result<Joined, BatchError> {
-        let joined = self.joins.ask(subject).await?;
+        let joined = match self.operations.calls.joins() {
+            Joins::Together => self.joins.ask(subject).await?,
+            // Its future is far larger than a wait for a batch.
+            Joins::Apart => Box::pin(self.operations.join_alone(subject)).await?,
+        };
         if self.reached.borrow().incarnation != joined.incarnation {
             // The room began anew and this replica has not heard of it: its numbers would mean nothing there.
             let first = Mark { incarnation: joined.incarnation, event_no: 0, next_seq: 0 };

@@ -107,7 +107,8 @@ impl AppState {
         let changes = Changes::since(control.revision().await?);
         let jitter = Arc::new(Jitter::new(&*entropy));
         let store_health = Arc::new(StoreHealth::default());
-        let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), store_health.clone()));
+        let (health, joins) = (store_health.clone(), options.joins);
+        let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), health, joins));
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;

@@ -8,6 +8,7 @@ use jari_ports::{LineStore, StoreError};
 use tokio::time::{Instant, timeout};
 
 use crate::metrics::{Metrics, StoreOutcome};
+use crate::options::Joins;
 use crate::store_health::StoreHealth;
 use crate::trace;
 
@@ -19,12 +20,24 @@ pub struct StoreCalls {
     pub store: Arc<dyn LineStore>,
     metrics: Arc<Metrics>,
     health: Arc<StoreHealth>,
+    joins: Joins,
 }
 
 impl StoreCalls {
     #[must_use]
-    pub fn new(store: Arc<dyn LineStore>, metrics: Arc<Metrics>, health: Arc<StoreHealth>) -> Self {
-        StoreCalls { store, metrics, health }
+    pub fn new(
+        store: Arc<dyn LineStore>,
+        metrics: Arc<Metrics>,
+        health: Arc<StoreHealth>,
+        joins: Joins,
+    ) -> Self {
+        StoreCalls { store, metrics, health, joins }
+    }
+
+    /// How joins are to travel.
+    #[must_use]
+    pub fn joins(&self) -> Joins {
+        self.joins
     }
 
     #[must_use]

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::dial::Sources;
 use crate::process::{self, Usage};
-use crate::target::Target;
+use crate::target::{Target, in_turn};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Aim {
-    /// The server, on loopback: http://127.0.0.1:8080
-    #[arg(long)]
-    pub(crate) url: Target,
+    /// The server, on loopback: http://127.0.0.1:8080; given several times, connections go to each in turn
+    #[arg(long = "url", value_name = "URL", required = true)]
+    pub(crate) urls: Vec<Target>,
     /// The room; it must be open and its server without a join limit
     #[arg(long, default_value = "bench")]
     pub(crate) room: String,
@@ -24,9 +24,9 @@ pub(crate) struct Aim {
     /// Threads of this generator; on a small machine each one is taken from the server
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) threads: u8,
-    /// The server's process, to report its CPU and memory
-    #[arg(long)]
-    pub(crate) pid: Option<u32>,
+    /// The server's process, to report its CPU and memory; of several servers each one's
+    #[arg(long = "pid", value_name = "PID")]
+    pub(crate) pids: Vec<u32>,
     /// Write the report here too, as JSON
     #[arg(long)]
     pub(crate) json: Option<PathBuf>,
@@ -60,19 +60,25 @@ impl Aim {
         Ok(())
     }
 
-    /// What the server has used so far.
+    /// Which server the connection with this number goes to.
+    pub(crate) fn target(&self, nth: usize) -> Target {
+        in_turn(&self.urls, nth)
+    }
+
+    /// What the server has used so far; of several servers all together.
     pub(crate) fn server_usage(&self) -> Option<Usage> {
-        self.pid.and_then(process::usage)
+        let used: Option<Vec<Usage>> = self.pids.iter().map(|pid| process::usage(*pid)).collect();
+        used?.into_iter().reduce(Usage::with)
     }
 
     #[cfg(test)]
     pub(crate) fn at(url: Target) -> Aim {
         Aim {
-            url,
+            urls: vec![url],
             room: "bench".to_owned(),
             from: Sources::default(),
             threads: 1,
-            pid: Some(std::process::id()),
+            pids: vec![std::process::id()],
             json: None,
         }
     }

@@ -41,20 +41,38 @@ pub(crate) struct Asking {
     next: Arc<AtomicUsize>,
 }
 
+impl People {
+    /// People with an identity, who have not joined.
+    pub(crate) async fn newcomers(&self, aim: &Aim) -> Result<Vec<Person>> {
+        self.preparing(aim).identities().await
+    }
+
+    /// People who have joined.
+    pub(crate) async fn waiting(&self, aim: &Aim) -> Result<Vec<Person>> {
+        if self.places.is_empty() {
+            self.preparing(aim).places().await
+        } else {
+            read_people(&self.places)
+        }
+    }
+
+    fn preparing<'a>(&self, aim: &'a Aim) -> Preparing<'a> {
+        Preparing {
+            targets: &aim.urls,
+            from: aim.from,
+            connections: PREPARING,
+            people: self.people as usize,
+            room: &aim.room,
+        }
+    }
+}
+
 impl Asking {
     /// Prepares whom it takes.
     pub(crate) async fn prepare(what: What, aim: &Aim, people: &People) -> Result<Asking> {
-        let preparing = Preparing {
-            target: aim.url,
-            from: aim.from,
-            connections: PREPARING,
-            people: people.people as usize,
-            room: &aim.room,
-        };
         let people = match what {
-            What::Joins => preparing.identities().await?,
-            What::Polls if people.places.is_empty() => preparing.places().await?,
-            What::Polls => read_people(&people.places)?,
+            What::Joins => people.newcomers(aim).await?,
+            What::Polls => people.waiting(aim).await?,
         };
         ensure!(!people.is_empty(), "there is nobody to ask for");
         Ok(Asking { what, people: Arc::new(people), next: Arc::default() })

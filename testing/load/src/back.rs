@@ -74,7 +74,7 @@ pub(crate) async fn load(args: &BackArgs) -> Result<BackReport> {
 
 /// Whether the place is answered for, under its old number and still in line.
 async fn ask(aim: &Aim, person: &Person) -> Result<()> {
-    let mut connection = Connection::open(aim.url, aim.from, 0).await?;
+    let mut connection = Connection::open(aim.target(0), aim.from, 0).await?;
     let path = format!("/v1/rooms/{}/places/me", person.room);
     let (status, body) = connection.ask(Method::GET, &path, Some(&person.token)).await?;
     ensure!(status == StatusCode::OK, "answered {status}");

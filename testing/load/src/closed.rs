@@ -11,6 +11,7 @@ use crate::asking::{Asking, People, What, Wrong};
 use crate::connection::Connection;
 use crate::found::{Found, note};
 use crate::report::Report;
+use crate::start_signal::StartSignal;
 
 /// Answers that failed after which a connection gives up: a server that is down is not worth ten seconds of errors.
 const ERRORS_MAX: u64 = 1_000;
@@ -27,6 +28,8 @@ pub(crate) struct ClosedArgs {
     /// How long to ask
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
     seconds: f64,
+    #[command(flatten)]
+    start: StartSignal,
 }
 
 /// A load's duration on the command line.
@@ -44,8 +47,9 @@ pub(crate) async fn load(what: What, args: &ClosedArgs) -> Result<Report> {
     let asking = Asking::prepare(what, &args.aim, &args.people).await?;
     let mut connections = Vec::new();
     for nth in 0..args.connections.into() {
-        connections.push(Connection::open(args.aim.url, args.aim.from, nth).await?);
+        connections.push(Connection::open(args.aim.target(nth), args.aim.from, nth).await?);
     }
+    args.start.wait().await?;
     let before = args.aim.server_usage();
     let started = Instant::now();
     let until = started + Duration::from_secs_f64(args.seconds);
@@ -104,6 +108,7 @@ mod tests {
             people: People { people, places: Vec::new() },
             connections: 8,
             seconds: 20.0,
+            start: StartSignal::default(),
         }
     }
 

@@ -81,16 +81,16 @@ pub(crate) fn run(args: &GrowArgs) -> Result<()> {
 }
 
 pub(crate) async fn load(args: &GrowArgs) -> Result<GrowReport> {
-    let Aim { url, from, room, .. } = &args.aim;
+    let Aim { urls, from, room, .. } = &args.aim;
     let settle = Duration::from_millis(args.settle_ms);
     let warming = (args.people / WARMING_SHARE).clamp(PROBED, WARMING);
     let people = warming as usize;
-    let preparing = Preparing { target: *url, from: *from, connections: 4, people, room };
+    let preparing = Preparing { targets: urls, from: *from, connections: 4, people, room };
     let mut kept = preparing.places().await?;
     sleep(settle).await;
     let before = args.aim.server_usage();
     kept.truncate(PROBED as usize);
-    let probe = Probe::start(*url, kept.clone())?;
+    let probe = Probe::start(args.aim.target(0), kept.clone())?;
     let growing = Arc::new(Growing {
         path: format!("/v1/rooms/{room}/places"),
         room: room.as_str().into(),
@@ -156,7 +156,7 @@ impl Growing {
         let aim = &args.aim;
         let mut tasks = JoinSet::new();
         for nth in 0..args.connections.into() {
-            let connection = Connection::open(aim.url, aim.from, nth).await?;
+            let connection = Connection::open(aim.target(nth), aim.from, nth).await?;
             tasks.spawn(self.clone().join_on(connection));
         }
         let mut seen = Watched { kept: Vec::new(), took: latencies(), timeline: Vec::new() };

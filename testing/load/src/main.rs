@@ -23,6 +23,7 @@ mod start_signal;
 mod stream_reader;
 mod streams;
 mod target;
+mod wait;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -51,6 +52,8 @@ enum Load {
     Streams(streams::StreamsArgs),
     /// Let a room grow, with a probe that looks for stalls; some of the places are kept for later runs
     Grow(grow::GrowArgs),
+    /// People who wait as they are told: each asks again when its answer said, while newcomers join
+    Wait(wait::WaitArgs),
     /// Register, subscribe, allow: arrivals by a schedule, a stream each, and a tenant who admits once a second
     Rush(rush::RushArgs),
     /// Wait until a server that was started again answers for old places as it did
@@ -66,6 +69,7 @@ fn main() -> Result<()> {
         Load::Open(args) => open::run(&args),
         Load::Streams(args) => streams::run(&args),
         Load::Grow(args) => grow::run(&args),
+        Load::Wait(args) => wait::run(&args),
         Load::Rush(args) => rush::run(&args),
         Load::Back(args) => back::run(&args),
         Load::Baseline(args) => baseline::run(&args),

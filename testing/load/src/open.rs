@@ -80,7 +80,7 @@ pub(crate) async fn load(args: &OpenArgs) -> Result<Report> {
     let asking = Asking::prepare(args.what, &args.aim, &people).await?;
     let mut workers = Vec::new();
     for nth in 0..usize::from(args.connections) {
-        let (target, from) = (args.aim.url, args.aim.from);
+        let (target, from) = (args.aim.target(nth), args.aim.from);
         let connection = Connection::open(target, from, nth).await?;
         workers.push(Line { target, from, nth, connection, reopened: 0 });
     }

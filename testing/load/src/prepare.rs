@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::connection::Connection;
 use crate::dial::Sources;
-use crate::target::Target;
+use crate::target::{Target, in_turn};
 
 /// People in one file at most: 2,000,000 tokens are some 400 MB.
 const PEOPLE_MAX: usize = 2_000_000;
@@ -42,7 +42,7 @@ pub(crate) struct Person {
 /// Whom to make, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Preparing<'a> {
-    pub(crate) target: Target,
+    pub(crate) targets: &'a [Target],
     pub(crate) from: Sources,
     pub(crate) connections: usize,
     pub(crate) people: usize,
@@ -68,8 +68,9 @@ impl Preparing<'_> {
             let share =
                 self.people / self.connections + usize::from(nth < self.people % self.connections);
             let (path, room) = (path.clone(), room.clone());
+            let (target, from) = (in_turn(self.targets, nth), self.from);
             tasks.spawn(async move {
-                let mut connection = Connection::open(self.target, self.from, nth).await?;
+                let mut connection = Connection::open(target, from, nth).await?;
                 let mut made = Vec::with_capacity(share);
                 for _ in 0..share {
                     let (mut token, mut seq) = (visitor(&mut connection).await?, 0);

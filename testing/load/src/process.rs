@@ -11,6 +11,13 @@ pub(crate) struct Usage {
     pub(crate) rss_mb: f64,
 }
 
+impl Usage {
+    /// Of two processes.
+    pub(crate) fn with(self, other: Usage) -> Usage {
+        Usage { cpu_s: self.cpu_s + other.cpu_s, rss_mb: self.rss_mb + other.rss_mb }
+    }
+}
+
 /// The process's use so far; `None` where it or /proc is not there.
 pub(crate) fn usage(pid: u32) -> Option<Usage> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -45,5 +52,7 @@ mod tests {
         assert_eq!(cpu_s("nonsense"), None);
         assert!(usage(std::process::id()).is_some_and(|used| used.rss_mb > 0.5));
         assert_eq!(usage(u32::MAX), None);
+        let of = |cpu_s, rss_mb| Usage { cpu_s, rss_mb };
+        assert_eq!(of(1.0, 10.0).with(of(0.5, 2.0)), of(1.5, 12.0));
     }
 }

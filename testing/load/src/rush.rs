@@ -132,7 +132,10 @@ pub(crate) async fn load(args: &RushArgs) -> Result<RushReport> {
     let arrivals_s = schedule.seconds();
     let world = Arc::new(World::new(args));
     let before = args.aim.server_usage();
-    let tenant = Connection::open(args.aim.url, args.aim.from, 0).await?;
+    let mut tenant = Vec::new();
+    for nth in 0..args.aim.urls.len() {
+        tenant.push(Connection::open(args.aim.target(nth), args.aim.from, nth).await?);
+    }
     let started = Instant::now();
     let mut calls = tokio::spawn(allow::calls(args.clone(), tenant, started));
     let arriving = arrive(world.clone(), schedule, args.people_max.into(), started);

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &StreamsArgs) -> Result<()> {
 pub(crate) async fn load(args: &StreamsArgs) -> Result<StreamsReport> {
     let settle = Duration::from_millis(args.settle_ms);
     let preparing = Preparing {
-        target: args.aim.url,
+        targets: &args.aim.urls,
         from: args.aim.from,
         connections: PREPARING,
         people: args.streams as usize,
@@ -91,7 +91,7 @@ async fn connect_all(
     for (nth, token) in tokens.into_iter().enumerate() {
         let slot = slots.clone().acquire_owned().await?;
         let (aim, heard) = (args.aim.clone(), heard.clone());
-        let request = request(&aim, &token, args.stay);
+        let request = request(&aim, nth, &token, args.stay);
         connects.spawn(async move {
             let _slot = slot;
             let opened = timeout(FIRST_MAX, open(&aim, nth, request)).await;
@@ -110,9 +110,9 @@ async fn connect_all(
     Ok(failed)
 }
 
-/// The request for a stream of this place.
-pub(crate) fn request(aim: &Aim, token: &str, stay: bool) -> String {
-    let (room, host) = (&aim.room, aim.url.0);
+/// The request for a stream of this place, on the connection with this number.
+pub(crate) fn request(aim: &Aim, nth: usize, token: &str, stay: bool) -> String {
+    let (room, host) = (&aim.room, aim.target(nth).0);
     let body = if stay { "content-length: 2\r\n\r\n{}" } else { "\r\n" };
     format!(
         "GET /v1/rooms/{room}/events HTTP/1.1\r\nhost: {host}\r\naccept: text/event-stream\r\n\
@@ -121,7 +121,7 @@ pub(crate) fn request(aim: &Aim, token: &str, stay: bool) -> String {
 }
 
 async fn open(aim: &Aim, nth: usize, request: String) -> Result<(TcpStream, Reader)> {
-    let mut socket = aim.from.dial(aim.url, nth).await?;
+    let mut socket = aim.from.dial(aim.target(nth), nth).await?;
     socket.write_all(request.as_bytes()).await?;
     let (mut reader, mut bytes) = (Reader::default(), [0; READ_BYTES]);
     loop {

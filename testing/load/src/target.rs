@@ -10,6 +10,12 @@ use http::Uri;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target(pub(crate) SocketAddr);
 
+/// The server of the connection with this number: each of them in turn.
+pub(crate) fn in_turn(targets: &[Target], nth: usize) -> Target {
+    // The command line asks for one at least.
+    targets[nth % targets.len()]
+}
+
 impl FromStr for Target {
     type Err = anyhow::Error;
 
@@ -34,6 +40,14 @@ impl FromStr for Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_go_to_each_server_in_turn() {
+        let two =
+            ["http://127.0.0.1:1", "http://127.0.0.1:2"].map(|url| url.parse().expect("good"));
+        let ports: Vec<u16> = (0..5).map(|nth| in_turn(&two, nth).0.port()).collect();
+        assert_eq!(ports, [1, 2, 1, 2, 1]);
+    }
 
     #[test]
     fn only_loopback_is_taken() {

@@ -13,19 +13,23 @@ use crate::command::{command, output};
 /// The page, and where its pictures lie.
 const PAGE: &str = "docs/reference/benchmarks.md";
 const PICTURES: &str = "docs/images";
-const BEGIN: &str = "<!-- bench line: begin -->";
-const END: &str = "<!-- bench line: end -->";
 
-/// Writes both; `from` is where the pictures are.
+/// Between which marks a bench's results stand.
+fn marks(bench: &str) -> [String; 2] {
+    ["begin", "end"].map(|end| format!("<!-- bench {bench}: {end} -->"))
+}
+
+/// Writes both for the bench of this name; `from` is where the pictures are.
 pub(super) fn write(
     root: &Path,
     from: &Path,
+    bench: &str,
     entries: &[Entry],
     pictures: &[Picture],
 ) -> Result<()> {
     let page = root.join(PAGE);
     let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
-    let text = replaced(&text, &section(&machine(root)?, entries, pictures))?;
+    let text = replaced(&text, bench, &section(&machine(root)?, entries, pictures))?;
     fs::write(&page, text).with_context(|| format!("cannot write {PAGE}"))?;
     let images = root.join(PICTURES);
     fs::create_dir_all(&images)?;
@@ -65,11 +69,12 @@ fn section(machine: &str, entries: &[Entry], pictures: &[Picture]) -> String {
     text
 }
 
-/// The page with the section between its marks.
-fn replaced(page: &str, section: &str) -> Result<String> {
-    let (before, rest) = page.split_once(BEGIN).context("the page has no mark to begin at")?;
-    let (_, after) = rest.split_once(END).context("the page has no mark to end at")?;
-    Ok(format!("{before}{BEGIN}\n{section}\n{END}{after}"))
+/// The page with the section between the bench's marks.
+fn replaced(page: &str, bench: &str, section: &str) -> Result<String> {
+    let [begin, end] = marks(bench);
+    let (before, rest) = page.split_once(&begin).context("the page has no mark to begin at")?;
+    let (_, after) = rest.split_once(&end).context("the page has no mark to end at")?;
+    Ok(format!("{before}{begin}\n{section}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -83,12 +88,12 @@ mod tests {
         let (page, from) = (root.path().join(PAGE), root.path().join("from"));
         fs::create_dir_all(page.parent().expect("it has one")).expect("made");
         fs::create_dir_all(&from).expect("made");
-        fs::write(&page, format!("# A\n{BEGIN}\n{END}\n")).expect("written");
+        fs::write(&page, format!("# A\n{}\n", marks("line").join("\n"))).expect("written");
         let picture =
             Picture { name: "a_b".to_owned(), title: "A, B".to_owned(), panels: Vec::new() };
         fs::write(from.join("bench-a-b.svg"), "<svg/>").expect("written");
         let entries = [Entry::stated("joins.per_s", 40_000.0, "1/s")];
-        write(root.path(), &from, &entries, &[picture]).expect("written");
+        write(root.path(), &from, "line", &entries, &[picture]).expect("written");
         let text = fs::read_to_string(page).expect("there");
         assert!(text.contains("![A, B](../images/bench-a-b.svg)"), "{text}");
         assert!(text.contains("Measured on ") && text.contains("`joins.per_s`"), "{text}");
@@ -105,10 +110,13 @@ mod tests {
         let section = section("2 cores", &entries, &[]);
         assert!(section.contains("| `joins.p99` | 12.0 | ms | &lt; 15 | yes |\n"));
         assert!(section.contains("| `joins.per_s` | 40,000 | 1/s |  |  |\n"));
-        let page = format!("# A\n{BEGIN}\nstale\n{END}\n## B\n");
-        let once = replaced(&page, &section).expect("both marks");
-        assert!(once.starts_with("# A\n") && once.ends_with("\n## B\n") && !once.contains("stale"));
-        assert_eq!(replaced(&once, &section).expect("both marks"), once, "again changes nothing");
-        assert!(replaced("# A", &section).is_err());
+        let (other, own) = (marks("redis").join("kept"), marks("line").join("stale"));
+        let page = format!("# A\n{other}\n{own}\n## B\n");
+        let once = replaced(&page, "line", &section).expect("both marks");
+        assert!(once.starts_with("# A\n") && once.ends_with("\n## B\n"), "{once}");
+        assert!(!once.contains("stale") && once.contains("kept"), "{once}");
+        let again = replaced(&once, "line", &section).expect("both marks");
+        assert_eq!(again, once, "again changes nothing");
+        assert!(replaced("# A", "line", &section).is_err());
     }
 }

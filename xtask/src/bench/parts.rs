@@ -4,8 +4,8 @@ mod estimates;
 mod million;
 mod processes;
 mod ratios;
-mod rushes;
-mod streams;
+pub(super) mod rushes;
+pub(super) mod streams;
 
 use anyhow::Result;
 use clap::ValueEnum;

@@ -57,7 +57,7 @@ impl Picture {
 }
 
 /// Every entry that has a bar, by how much of it is used up.
-pub(super) fn reach(entries: &[Entry]) -> Picture {
+pub(super) fn reach(name: &str, title: &str, entries: &[Entry]) -> Picture {
     /// A bar that is missed by more is drawn so long, and its number is written beside it.
     const LONGEST: f64 = 2.0;
     let rows = entries.iter().filter_map(|entry| {
@@ -67,7 +67,7 @@ pub(super) fn reach(entries: &[Entry]) -> Picture {
     });
     let across = "share of the bar that is used up; beyond 1 it is missed";
     let bars = Bars { across, rows: rows.collect(), limit: Some(1.0) };
-    Picture::new("reach", "The line at scale: every bar", vec![Panel::Bars(bars)])
+    Picture::new(name, title, vec![Panel::Bars(bars)])
 }
 
 /// For each kind of request: the share of answers (up) that came within a time (across), over all rounds.
@@ -224,7 +224,7 @@ mod tests {
             Entry::stated("b", 1.0, "x"),
             Entry::held("c", 0.8, "x", Bar::AtLeast(0.4)),
         ];
-        let Panel::Bars(bars) = &reach(&entries).panels[0] else { panic!("bars") };
+        let Panel::Bars(bars) = &reach("all", "All", &entries).panels[0] else { panic!("bars") };
         let rows: Vec<_> = bars.rows.iter().map(|row| (&*row.0, row.1, row.3)).collect();
         assert_eq!(rows, [("a", 2.0, false), ("c", 0.5, true)]);
     }

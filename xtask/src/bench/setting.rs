@@ -19,7 +19,7 @@ pub(super) const ROOM: &str = "bench";
 
 #[derive(Debug)]
 pub(super) struct Setting {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     pub(super) size: Size,
     pub(super) jari: PathBuf,
     load: PathBuf,
@@ -70,21 +70,30 @@ impl Setting {
 
     /// A room where nobody is admitted by itself, with places for all.
     pub(super) fn roomy(&self, server: &Started, room: &str, more: &[&str]) -> Result<()> {
-        let mut create = Command::new(&self.jari);
-        create.args(["room", "create", room, "--server", &server.url, "--pacer", "manual"]);
-        create.args(["--max-waiting", "4000000", "--capacity", "1000000"]);
-        create.args(["--claim-window", "30m"]).args(more);
-        let output = create.env("JARI_ADMIN_KEY", &server.admin_key).output()?;
+        let limits = ["--max-waiting", "4000000", "--capacity", "1000000", "--claim-window", "30m"];
+        let mut args = vec!["create", room, "--pacer", "manual"];
+        args.extend(limits.iter().chain(more));
+        self.operate(server, &args)
+    }
+
+    /// Runs an operator's command on rooms: `create shop ...`.
+    pub(super) fn operate(&self, server: &Started, args: &[&str]) -> Result<()> {
+        let mut room = Command::new(&self.jari);
+        room.arg("room").args(args).args(["--server", &server.url]);
+        let output = room.env("JARI_ADMIN_KEY", &server.admin_key).output()?;
         let told = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "the room {room} cannot be made: {told}");
+        ensure!(output.status.success(), "`jari room {}` failed: {told}", args.join(" "));
         Ok(())
     }
 
-    /// A load against a server.
-    pub(super) fn load_command(&self, server: &Started, what: &[&str], report: &Path) -> Command {
+    /// A load against servers that share their keys; of one, against it alone.
+    fn load_command(&self, servers: &[&Started], what: &[&str], report: &Path) -> Command {
         let mut load = Command::new(&self.load);
-        load.args(what).args(["--url", &server.url, "--pid", &server.pid().to_string()]);
-        load.env("JARI_ADMIN_KEY", &server.admin_key);
+        load.args(what);
+        for server in servers {
+            load.args(["--url", &server.url, "--pid", &server.pid().to_string()]);
+            load.env("JARI_ADMIN_KEY", &server.admin_key);
+        }
         load.arg("--json").arg(report);
         load
     }
@@ -96,8 +105,18 @@ impl Setting {
         what: &[&str],
         more: &[S],
     ) -> Result<Value> {
+        self.load_on(&[server], what, more)
+    }
+
+    /// The same, spread over several servers.
+    pub(super) fn load_on<S: AsRef<OsStr>>(
+        &self,
+        servers: &[&Started],
+        what: &[&str],
+        more: &[S],
+    ) -> Result<Value> {
         let report = self.folder.path().join("report.json");
-        let mut load = self.load_command(server, what, &report);
+        let mut load = self.load_command(servers, what, &report);
         load.args(more).stdin(Stdio::null()).stdout(Stdio::null());
         let status = load.status().context("the load generator cannot be started")?;
         ensure!(status.success(), "jari-load {} ended with {status}", what.join(" "));
@@ -113,8 +132,19 @@ impl Setting {
         more: &[String],
         name: &str,
     ) -> Result<Waiting> {
+        self.waiting_on(&[server], what, more, name)
+    }
+
+    /// The same, spread over several servers.
+    pub(super) fn waiting_on(
+        &self,
+        servers: &[&Started],
+        what: &[&str],
+        more: &[String],
+        name: &str,
+    ) -> Result<Waiting> {
         let report = self.folder.path().join(format!("{name}.json"));
-        let mut load = self.load_command(server, what, &report);
+        let mut load = self.load_command(servers, what, &report);
         load.arg("--wait").args(more);
         Waiting::start(load, report)
     }
@@ -129,6 +159,15 @@ impl Setting {
         let seconds = (now() - self.started).as_secs();
         // Nobody is left to tell where the error output is closed.
         let _closed = writeln!(std::io::stderr(), "[{seconds:>4} s] {what}");
+    }
+
+    /// What else this machine does: figures that were taken beside it are to be read with it.
+    pub(super) fn say_load(&self) {
+        // Known only where /proc is.
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        if let Some(minute) = load.split_ascii_whitespace().next() {
+            self.say(&format!("the load average of the last minute is {minute}"));
+        }
     }
 
     pub(super) fn since(started: Instant) -> Duration {

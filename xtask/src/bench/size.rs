@@ -27,6 +27,12 @@ pub(super) struct Size {
     pub(super) rush_scale: f64,
     /// People of each rehearsal, with capacity and rate.
     pub(super) rehearsal: (u32, u32, u32),
+    /// Two nodes on Redis: people prepared for each loop of joins.
+    pub(super) nodes_joiners: u32,
+    /// The crowds whose cost is compared.
+    pub(super) nodes_crowds: [u32; 2],
+    /// Seconds until everybody in a crowd has asked, and seconds of watching Redis after them.
+    pub(super) nodes_watch: (u64, u64),
 }
 
 impl Size {
@@ -45,6 +51,9 @@ impl Size {
             servers_streams: 19_000,
             rush_scale: 1.0,
             rehearsal: (10_000, 1_500, 20),
+            nodes_joiners: 300_000,
+            nodes_crowds: [1_000, 100_000],
+            nodes_watch: (15, 30),
         }
     }
 
@@ -63,6 +72,9 @@ impl Size {
             servers_streams: 1_000,
             rush_scale: 0.015,
             rehearsal: (2_000, 300, 20),
+            nodes_joiners: 40_000,
+            nodes_crowds: [500, 5_000],
+            nodes_watch: (2, 4),
         }
     }
 }

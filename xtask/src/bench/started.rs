@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// A process that ends with its handle.
 #[derive(Debug)]
-struct Running(Child);
+pub(super) struct Running(pub(super) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -31,6 +31,17 @@ impl Started {
     /// A durable `jari serve` on its own folder, without a join limit: all joins come from one address.
     pub(super) fn jari(binary: &Path, folder: &Path, more: &[(&str, &str)]) -> Result<Self> {
         Started::wait(serve(binary, folder, "127.0.0.1:0", more), &["http://", "jari_"])
+    }
+
+    /// Another one on the folder of `first` and with its keys. Several share a folder where the line is elsewhere.
+    pub(super) fn beside(
+        first: &Started,
+        binary: &Path,
+        folder: &Path,
+        more: &[(&str, &str)],
+    ) -> Result<Self> {
+        let started = Started::wait(serve(binary, folder, "127.0.0.1:0", more), &["http://"])?;
+        Ok(Started { admin_key: first.admin_key.clone(), ..started })
     }
 
     /// Kills it and starts it again on the same folder and address, at once.

@@ -1,7 +1,7 @@
 //! A join gives one place to one identity, whatever is repeated, lost or done at once.
 
 use jari_api::{PlaceStatus, PlaceView};
-use jari_testkit::TestApp;
+use jari_testkit::{TestApp, Visitor};
 use reqwest::Method;
 
 use crate::still;
@@ -77,6 +77,26 @@ async fn ten_thousand_joins_of_one_subject_give_one_place() {
     let created: usize = created.into_iter().map(|made| made.expect("no panic")).sum();
     let stats = app.operator().stats(&room).await;
     assert_eq!((created, stats.joined_total, stats.waiting), (1, 1, 1));
+}
+
+/// `store.joins = "apart"`: what the benchmark measures against is what it says, and gives the same places.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn joins_that_travel_apart_are_a_call_each_and_give_the_same_places() {
+    const PEOPLE: u64 = 50;
+    let app = TestApp::builder().set("store.joins", "apart").start().await;
+    let room = app.create_room(still).await;
+    let joins = (0..PEOPLE).map(|_| {
+        let (visitor, room) = (app.visitor(), room.clone());
+        async move { visitor.wait_in(&room).await.seq }
+    });
+    let mut seqs = futures_util::future::join_all(joins).await;
+    seqs.sort_unstable();
+    assert_eq!(seqs, (1..=PEOPLE).collect::<Vec<_>>());
+    let metrics = Visitor::new(app.ops_url()).get("/metrics").await.expect(200).text();
+    let calls = format!(
+        r#"jari_store_duration_seconds_count{{operation="join",outcome="answered"}} {PEOPLE}"#
+    );
+    assert!(metrics.lines().any(|line| line == calls), "{metrics}");
 }
 
 #[tokio::test]

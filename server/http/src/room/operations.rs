@@ -111,6 +111,12 @@ impl Operations {
         Ok(reply.outcome.into_iter().map(|outcome| Joined { outcome, incarnation }).collect())
     }
 
+    /// A call for one person.
+    pub(crate) async fn join_alone(&self, subject: SubjectKey) -> Result<Joined, StoreError> {
+        let joined = self.join(vec![subject]).await?;
+        Ok(joined.into_iter().next().expect("a store answers each of a batch"))
+    }
+
     pub(crate) async fn leave(
         &self,
         subjects: Vec<SubjectKey>,

@@ -30,7 +30,7 @@ struct Answer {
 /// Makes all calls. A call that fails ends the run: without it no number means anything.
 pub(super) async fn calls(
     args: RushArgs,
-    mut tenant: Connection,
+    mut tenant: Vec<Connection>,
     started: Instant,
 ) -> Result<Vec<Call>> {
     let path = format!("/v1/rooms/{}/admit", args.aim.room);
@@ -42,7 +42,9 @@ pub(super) async fn calls(
         let due = first + EVERY * nth;
         sleep_until(due).await;
         let sent = Instant::now();
-        let asked = tenant.send(Method::POST, &path, Some(&args.key), body.clone());
+        // With several servers each in turn.
+        let at = nth as usize % tenant.len();
+        let asked = tenant[at].send(Method::POST, &path, Some(&args.key), body.clone());
         let (status, answer) = asked.await.context("a call to admit was not answered")?;
         ensure!(status == StatusCode::OK, "a call to admit was answered {status}");
         let Answer { called } = serde_json::from_slice(&answer)?;

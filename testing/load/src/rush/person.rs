@@ -47,12 +47,16 @@ pub(super) async fn live(world: Arc<World>, nth: u64, due: Instant) {
     }
 }
 
-/// Over a kept connection, as a browser's would be; none is opened for each.
+/// Over a kept connection, as a browser's would be; none is opened for each. With several servers it may be another one
+/// than the stream's: nobody is bound to one.
 async fn register(world: &World, nth: u64) -> Result<Place> {
     let _permit = world.registering.acquire().await.context("never closed")?;
     let mut connection = match idle(world) {
         Some(connection) => connection,
-        None => Connection::open(world.aim.url, world.aim.from, nth as usize).await?,
+        None => {
+            let nth = nth as usize;
+            Connection::open(world.aim.target(nth), world.aim.from, nth).await?
+        }
     };
     let token = visitor(&mut connection).await?;
     let place = place(&mut connection, &world.places, &token).await?;
@@ -102,8 +106,9 @@ async fn wait(world: &World, nth: u64, place: &Place) -> Result<()> {
 
 /// Asks for a stream and waits for its first bytes behind the head.
 async fn open(world: &World, nth: u64, token: &str) -> Result<(TcpStream, Reader, Vec<u8>)> {
-    let mut socket = world.aim.from.dial(world.aim.url, nth as usize).await?;
-    socket.write_all(request(&world.aim, token, false).as_bytes()).await?;
+    let nth = nth as usize;
+    let mut socket = world.aim.from.dial(world.aim.target(nth), nth).await?;
+    socket.write_all(request(&world.aim, nth, token, false).as_bytes()).await?;
     let (mut reader, mut bytes) = (Reader::default(), [0; READ_BYTES]);
     let mut came = Vec::new();
     loop {

@@ -13,7 +13,7 @@ use crate::bench::setting::{ROOM, Setting};
 const JOINS_PER_S: u32 = 2_000;
 
 /// What a server needs for as many streams as its files allow.
-pub(super) const FOR_STREAMS: [(&str, &str); 4] = [
+pub(in crate::bench) const FOR_STREAMS: [(&str, &str); 4] = [
     ("JARI__HTTP__STREAM_MAX", "19700"),
     ("JARI__HTTP__MAX_CONNECTIONS", "0"),
     ("JARI__HTTP__STREAM_SMALL_ROOM", "1000000"),
