@@ -1,6 +1,8 @@
 //! The index of rooms that want a tick: told by whoever changes when a room wants one, and looked after, a few rooms at a
 //! time, should whoever had to tell have died first.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use jari_ports::StoreError;
 use jari_units::limits::SEQ_MAX;
 use jari_units::{Mark, RoomId};
@@ -16,9 +18,33 @@ use crate::scripts::Call;
 /// A word for the index: a time, `never`, or `gone`.
 pub(crate) const GONE: &str = "gone";
 
-/// Where a node's round over all rooms stands.
+/// Where a node's round over all rooms stands, and whether it is this node's to go.
+#[derive(Debug)]
+pub(crate) struct Round {
+    at: Mutex<Slice>,
+    ours: AtomicBool,
+}
+
+/// A server deals out a small set as a whole: what one question does not look after is left for the next.
 #[derive(Debug, Default)]
-pub(crate) struct Round(Mutex<u64>);
+struct Slice {
+    cursor: u64,
+    left: Vec<RoomId>,
+}
+
+impl Default for Round {
+    /// A node that holds no leases and asks all the same is alone.
+    fn default() -> Self {
+        Round { at: Mutex::default(), ours: AtomicBool::new(true) }
+    }
+}
+
+impl Round {
+    /// One node in all goes it: what the index was not told of is found as soon, and costs once.
+    pub(crate) fn set_ours(&self, ours: bool) {
+        self.ours.store(ours, Ordering::Relaxed);
+    }
+}
 
 impl Rooms {
     /// Tells the index when a room wants its next tick, as of `mark`.
@@ -39,7 +65,9 @@ impl Rooms {
 
     /// Rooms that want a tick now, in order of id; and looks after a few more.
     pub(crate) async fn due(&self, round: &Round) -> Result<Vec<RoomId>, StoreError> {
-        self.look_after_some(round).await?;
+        if round.ours.load(Ordering::Relaxed) {
+            self.look_after_some(round).await?;
+        }
         let keys = keys::due(&self.prefix);
         let arguments = vec![self.time.argument()];
         let call = Call { script: "due", keys: &keys, arguments };
@@ -49,12 +77,18 @@ impl Rooms {
     }
 
     async fn look_after_some(&self, round: &Round) -> Result<(), StoreError> {
-        let mut scan = redis::cmd("SSCAN");
-        let cursor = *round.0.lock();
-        scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
-        let mut slice = Answer::of(self.link.command(&scan).await?)?;
-        *round.0.lock() = slice.number()?;
-        for room in ids(slice.list()?)? {
+        if round.at.lock().left.is_empty() {
+            let cursor = round.at.lock().cursor;
+            let mut scan = redis::cmd("SSCAN");
+            scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
+            let mut slice = Answer::of(self.link.command(&scan).await?)?;
+            *round.at.lock() = Slice { cursor: slice.number()?, left: ids(slice.list()?)? };
+        }
+        let some = {
+            let left = &mut round.at.lock().left;
+            left.split_off(left.len().saturating_sub(DUE_CHECKED))
+        };
+        for room in some {
             // A room that a newer release writes is looked after by that release's nodes.
             if let Err(error) = self.look_after(&room).await {
                 tracing::debug!(%room, %error, "room {room} was not looked after: {error}");

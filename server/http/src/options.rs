@@ -5,6 +5,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::roles::Roles;
+
 /// Everything the HTTP server can be told.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -20,6 +22,7 @@ pub struct HttpOptions {
     /// Bytes of a request body at most.
     pub body_max_bytes: usize,
     pub streams: StreamLimits,
+    pub roles: Roles,
 }
 
 /// Where trusted hops write the client's address.
@@ -91,6 +94,7 @@ impl HttpOptions {
             // The largest body is 200 subjects of 256 bytes, each escaped at worst sixfold.
             body_max_bytes: 384 * 1024,
             streams: StreamLimits::default(),
+            roles: Roles::ALL,
         }
     }
 

@@ -5,6 +5,7 @@ mod conformance;
 mod declared_keys;
 mod due_rooms;
 mod faults;
+mod leases;
 mod losing;
 mod several_nodes;
 mod tidying;
