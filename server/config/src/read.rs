@@ -182,7 +182,9 @@ impl Reader<'_> {
                 let named: Vec<Role> = items.iter().map(role).collect::<Result<_, _>>()?;
                 match named.is_empty() {
                     true => Err("is empty, so that the node would do nothing".to_owned()),
-                    false => Ok(Role::ALL.into_iter().filter(|role| named.contains(role)).collect()),
+                    false => {
+                        Ok(Role::ALL.into_iter().filter(|role| named.contains(role)).collect())
+                    }
                 }
             }
             other => Err(format!("is {}, not a list", kind_of(other))),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jari_line::AdmitOutcome;
 use jari_ports::StoreError;
-use jari_units::limits::TICK;
 use jari_units::RoomId;
+use jari_units::limits::TICK;
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep};
 

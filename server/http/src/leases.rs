@@ -26,6 +26,8 @@ pub struct Leases {
     calls: Arc<StoreCalls>,
     node: NodeId,
     holding: Mutex<Holding>,
+    /// The store knows that this node is gone. Locked while it is told: whoever tells it may be stopped in the middle.
+    told: tokio::sync::Mutex<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,8 +49,15 @@ impl Holding {
         let Held { bundles, lasts, admitters, .. } = held;
         let lasts = lasts.map(|lasts| Duration::from_millis(lasts.0).saturating_sub(MARGIN));
         let differs = (self.bundles, self.admitters) != (bundles, admitters);
-        *self = Holding { bundles, until: lasts.map(|lasts| asked + lasts), admitters, gone: false };
+        *self =
+            Holding { bundles, until: lasts.map(|lasts| asked + lasts), admitters, gone: false };
         differs
+    }
+
+    /// Holds nothing any more. Whether what it held was for good.
+    fn let_go(&mut self) -> bool {
+        (self.bundles, self.gone) = (BundleSet::NONE, true);
+        self.until.is_none()
     }
 
     fn now(&self) -> BundleSet {
@@ -59,7 +68,8 @@ impl Holding {
 
 impl Leases {
     pub(crate) fn new(port: Arc<dyn TickLeases>, calls: Arc<StoreCalls>, node: NodeId) -> Self {
-        Leases { port, calls, node, holding: Mutex::default() }
+        let (holding, told) = Default::default();
+        Leases { port, calls, node, holding, told }
     }
 
     /// Whether the room is this node's to tick. By this machine's own time: who was stopped for a while finds that it is not.
@@ -89,18 +99,22 @@ impl Leases {
         Ok(())
     }
 
-    /// Lets others tick what this node did, now and not only when its leases run out. Holds nothing from then on.
+    /// Lets others tick what this node did, now and not only when its leases run out. Holds nothing from then on. Tells the
+    /// store once, however often it is called.
     pub async fn give_up(&self) {
-        let was = std::mem::replace(
-            &mut *self.holding.lock(),
-            Holding { gone: true, ..Holding::default() },
-        );
-        // What nobody else can take, and what was given up, is left as it is.
-        if was.gone || was.until.is_none() {
+        if self.holding.lock().let_go() {
+            // Nobody else could take it.
+            return;
+        }
+        let mut told = self.told.lock().await;
+        if *told {
             return;
         }
         match timeout(GIVE_UP_MAX, self.calls.run("give_up", self.port.give_up(self.node))).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(())) => {
+                *told = true;
+                tracing::info!("this node gave up its leases: others tick its rooms");
+            }
             Ok(Err(error)) => tracing::warn!(%error, "the leases were not given up: {error}"),
             Err(_) => tracing::warn!("the leases were not given up within {GIVE_UP_MAX:?}"),
         }
@@ -179,8 +193,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_comes_after_it_was_given_up_gives_nothing() {
-        let mut holding = Holding { gone: true, ..Holding::default() };
+        let mut holding = Holding::default();
+        holding.take(held(Some(Millis(2_000))), Instant::now());
+        assert!(!holding.let_go());
         assert!(!holding.take(held(Some(Millis(2_000))), Instant::now()));
         assert_eq!(holding.now(), BundleSet::NONE);
+        assert!(!holding.let_go(), "who is told twice is told the same");
     }
 }

@@ -260,7 +260,8 @@ impl Observed {
         ];
         let mut metrics: Vec<_> =
             gauges.map(|(name, help, value)| Metric::gauge(name, help, value)).into();
-        let roles = Role::ALL.map(|role| (role.as_str(), f64::from(u8::from(self.roles.has(role)))));
+        let roles =
+            Role::ALL.map(|role| (role.as_str(), f64::from(u8::from(self.roles.has(role)))));
         let help = "1 for what this node serves";
         metrics.push(Metric::gauge("jari_node_role", help, 0.0).by("role", &roles));
         Node(metrics)

@@ -58,9 +58,11 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 }
 
 fn api(roles: Roles) -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(about())
-        .merge(api_of(Role::Web, roles, web()))
-        .merge(api_of(Role::Gate, roles, gate()))
+    OpenApiRouter::with_openapi(about()).merge(api_of(Role::Web, roles, web())).merge(api_of(
+        Role::Gate,
+        roles,
+        gate(),
+    ))
 }
 
 fn gate() -> OpenApiRouter<AppState> {

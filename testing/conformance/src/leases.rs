@@ -11,7 +11,7 @@ use crate::SetClock;
 use crate::history::START;
 
 /// An installation with a store that several nodes share, in a namespace of its own.
-pub trait SharedLeases: Send {
+pub trait SharedLeases: Send + Sync {
     /// A node's own connection to it.
     fn node(&self) -> Arc<dyn TickLeases>;
 
@@ -68,7 +68,10 @@ fn shared_evenly(held: &[BundleSet]) {
     let all = held.iter().copied().fold(BundleSet::NONE, BundleSet::union);
     let counts: Vec<u32> = held.iter().map(|held| held.len()).collect();
     assert_eq!((all, counts.iter().sum()), (BundleSet::ALL, BUNDLES), "each is held, by one");
-    assert!(counts.iter().max() <= counts.iter().min().map(|least| least + 1).as_ref(), "{counts:?}");
+    assert!(
+        counts.iter().max() <= counts.iter().min().map(|least| least + 1).as_ref(),
+        "{counts:?}"
+    );
 }
 
 async fn alone(site: &dyn SharedLeases) {

@@ -19,7 +19,9 @@ fn libfaketime() -> PathBuf {
 /// With its clock off by so much, and its sense of time gone by as ever.
 fn off(node: ProcessBuilder, by: &str) -> ProcessBuilder {
     let node = node.env("LD_PRELOAD", libfaketime().display().to_string());
-    node.env("FAKETIME", by).env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1")
+    node.env("FAKETIME", by)
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+        .env("DONT_FAKE_MONOTONIC", "1")
 }
 
 /// Q4, T1. One admitter is five minutes ahead, the other five behind: rooms of both admit what is allowed, and open when it
@@ -79,7 +81,8 @@ async fn open_in_time(site: &Site, pair: [&jari_testkit::Process; 2]) {
         watches.push(Watch::begin(&site.redis.url(), room).await);
     }
     for watch in &watches {
-        eventually("it opens, and not in five minutes", async || watch.joins(subject(1)).await).await;
+        eventually("it opens, and not in five minutes", async || watch.joins(subject(1)).await)
+            .await;
         let opened = watch.ticks().first().expect("opening is a tick").now;
         assert!(opened.0 >= (seconds + 4) * 1_000, "{}: early, at {opened:?}", watch.room);
         watch.until_admitted(1).await;

@@ -57,7 +57,11 @@ async fn issue_4_a_groups_limits_hold_in_sum_across_rooms_and_nodes() {
         assert!(admitted * 1_000 <= most, "{admitted} in sum by {tick:?}, since {started:?}");
         assert!(admitted <= CAPACITY, "{admitted} inside in sum");
     }
-    println!("{} rooms, {} ticks, {admitted} of {CAPACITY} admitted in sum", ROOMS.len(), ticks.len());
+    println!(
+        "{} rooms, {} ticks, {admitted} of {CAPACITY} admitted in sum",
+        ROOMS.len(),
+        ticks.len()
+    );
     assert_eq!(admitted, CAPACITY, "and the line went on");
     let shares: Vec<_> = watches.iter().map(Watch::admitted).collect();
     assert!(shares.iter().all(|share| *share > 0), "each room had a share: {shares:?}");

@@ -65,7 +65,13 @@ impl Site {
         node.operator(self.key.as_deref().expect("a node was started"))
     }
 
-    pub(crate) async fn make_room(&self, node: &Process, room: &str, settings: Value, group: Option<&str>) {
+    pub(crate) async fn make_room(
+        &self,
+        node: &Process,
+        room: &str,
+        settings: Value,
+        group: Option<&str>,
+    ) {
         let body = json!({
             "room": room, "identity": "anonymous", "title": {"ko": "시험", "en": "Test"},
             "target_url": "/target", "settings": settings, "group": group,

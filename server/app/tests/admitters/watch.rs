@@ -147,7 +147,10 @@ impl Past {
         match &event.event {
             Event::Ticked(tick) => {
                 assert!(tick.line_ms >= self.line_ms, "time went back: {event:?}");
-                assert!(!tick.mass_absence && tick.swept.is_empty(), "somebody is absent: {event:?}");
+                assert!(
+                    !tick.mass_absence && tick.swept.is_empty(),
+                    "somebody is absent: {event:?}"
+                );
                 (self.now, self.line_ms) = (tick.now, tick.line_ms);
                 self.end(&tick.expired);
                 self.end(&tick.second_chance);
