@@ -20,6 +20,7 @@ mod lines;
 mod restart;
 mod stats;
 mod store;
+mod tick_leases;
 mod writer;
 
 #[cfg(test)]

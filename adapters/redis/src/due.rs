@@ -1,6 +1,8 @@
 //! The index of rooms that want a tick: told by whoever changes when a room wants one, and looked after, a few rooms at a
 //! time, should whoever had to tell have died first.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use jari_ports::StoreError;
 use jari_units::limits::SEQ_MAX;
 use jari_units::{Mark, RoomId};
@@ -17,28 +19,51 @@ use crate::scripts::Call;
 /// A word for the index: a time, `never`, or `gone`.
 pub(crate) const GONE: &str = "gone";
 
-/// Where a node's round over all rooms stands.
-#[derive(Debug, Default)]
-pub(crate) struct Round(Mutex<Stand>);
+/// Where a node's round over all rooms stands, and whether it is this node's to go.
+#[derive(Debug)]
+pub(crate) struct Round {
+    at: Mutex<Slice>,
+    ours: AtomicBool,
+}
 
+/// A server deals out a small set as a whole: what one question does not look after is left for the next.
 #[derive(Debug, Default)]
-struct Stand {
+struct Slice {
     cursor: u64,
+    left: Vec<RoomId>,
     /// A round is over, and the next one begins no earlier.
     rests_until: Option<Instant>,
 }
 
+impl Default for Round {
+    /// A node that holds no leases and asks all the same is alone.
+    fn default() -> Self {
+        Round { at: Mutex::default(), ours: AtomicBool::new(true) }
+    }
+}
+
 impl Round {
-    /// Where it goes on; `None` while it rests.
-    fn cursor(&self) -> Option<u64> {
-        let stand = self.0.lock();
-        let rests = stand.rests_until.is_some_and(|until| Instant::now() < until);
-        (!rests).then_some(stand.cursor)
+    /// One node in all goes it: what the index was not told of is found as soon, and costs once.
+    pub(crate) fn set_ours(&self, ours: bool) {
+        self.ours.store(ours, Ordering::Relaxed);
     }
 
-    fn reached(&self, cursor: u64) {
+    /// Where the set is read on; `None` while something is left of what was read, and while it rests.
+    fn cursor(&self) -> Option<u64> {
+        let at = self.at.lock();
+        let rests = at.rests_until.is_some_and(|until| Instant::now() < until);
+        (at.left.is_empty() && !rests).then_some(at.cursor)
+    }
+
+    fn read(&self, cursor: u64, left: Vec<RoomId>) {
         let rests_until = (cursor == 0).then(|| Instant::now() + ROUND_REST);
-        *self.0.lock() = Stand { cursor, rests_until };
+        *self.at.lock() = Slice { cursor, left, rests_until };
+    }
+
+    /// The next few of those that were read.
+    fn next(&self) -> Vec<RoomId> {
+        let left = &mut self.at.lock().left;
+        left.split_off(left.len().saturating_sub(DUE_CHECKED))
     }
 }
 
@@ -61,7 +86,9 @@ impl Rooms {
 
     /// Rooms that want a tick now, in order of id; and looks after a few more.
     pub(crate) async fn due(&self, round: &Round) -> Result<Vec<RoomId>, StoreError> {
-        self.look_after_some(round).await?;
+        if round.ours.load(Ordering::Relaxed) {
+            self.look_after_some(round).await?;
+        }
         let keys = keys::due(&self.prefix);
         let arguments = vec![self.time.argument()];
         let call = Call { script: "due", keys: &keys, arguments };
@@ -71,12 +98,13 @@ impl Rooms {
     }
 
     async fn look_after_some(&self, round: &Round) -> Result<(), StoreError> {
-        let Some(cursor) = round.cursor() else { return Ok(()) };
-        let mut scan = redis::cmd("SSCAN");
-        scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
-        let mut slice = Answer::of(self.link.command(&scan).await?)?;
-        round.reached(slice.number()?);
-        for room in ids(slice.list()?)? {
+        if let Some(cursor) = round.cursor() {
+            let mut scan = redis::cmd("SSCAN");
+            scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
+            let mut slice = Answer::of(self.link.command(&scan).await?)?;
+            round.read(slice.number()?, ids(slice.list()?)?);
+        }
+        for room in round.next() {
             // A room that a newer release writes is looked after by that release's nodes.
             if let Err(error) = self.look_after(&room).await {
                 tracing::debug!(%room, %error, "room {room} was not looked after: {error}");

@@ -43,6 +43,11 @@ pub(crate) fn due(prefix: &str) -> [String; 2] {
     ["at", "as_of"].map(|ending| format!("{prefix}:{{:due}}:{ending}"))
 }
 
+/// Which node ticks which rooms. In the slot of the index that ticks follow: where the one is away, so is the other.
+pub(crate) fn leases(prefix: &str) -> String {
+    format!("{prefix}:{{:due}}:leases")
+}
+
 /// Every room that was ever made.
 pub(crate) fn rooms(prefix: &str) -> String {
     format!("{prefix}:rooms")

@@ -23,6 +23,7 @@ mod seq_text;
 mod settings_text;
 mod state;
 mod store;
+mod tick_leases;
 mod wakes;
 
 pub use error::OpenError;

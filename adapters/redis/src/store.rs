@@ -89,10 +89,10 @@ impl std::fmt::Debug for RedisOptions {
 /// The line store on Redis or Valkey.
 #[derive(Debug)]
 pub struct RedisStore {
-    rooms: Arc<Rooms>,
+    pub(crate) rooms: Arc<Rooms>,
     groups: Groups,
     wakes: Wakes,
-    round: Round,
+    pub(crate) round: Round,
 }
 
 type Answered<'a, T> = BoxFuture<'a, Result<Reply<T>, StoreError>>;

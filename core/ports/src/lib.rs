@@ -3,6 +3,7 @@
 mod clock;
 mod control;
 mod line_store;
+mod tick_leases;
 mod traces;
 
 use std::future::Future;
@@ -14,6 +15,7 @@ pub use control::{
     NewApiKey, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState,
 };
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};
+pub use tick_leases::{Held, TickLeases};
 pub use traces::{Field, Parent, Span, SpanId, SpanKind, Traces};
 
 /// A boxed future, so that ports can be used as trait objects.

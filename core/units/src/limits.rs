@@ -68,6 +68,19 @@ pub const NODES_MAX: usize = 64;
 /// Recoveries that old tokens of a room survive: one more than any incident needs, and a bound on what is stored.
 pub const LINEAGE_MAX: usize = 16;
 
+/// Bundles that all rooms are divided into for their ticks: shares of a dozen admitters differ by a fifth at most, and who
+/// holds which is a word of bits.
+pub const BUNDLES: u32 = 64;
+
+/// An admitter that was not heard from for this long has lost its leases. With a renewal missed and another node's next one
+/// it is below the 5 s that make a lull.
+pub const LEASE: Millis = Millis(2_000);
+
+/// An admitter renews its leases this often: one lost call loses none of them.
+pub const LEASE_RENEWED_EVERY: Millis = Millis(500);
+
+const _: () = assert!(LEASE.0 > 2 * LEASE_RENEWED_EVERY.0);
+const _: () = assert!(LEASE.0 + LEASE_RENEWED_EVERY.0 + TICK.0 < TICK_LATE.0, "a death is no lull");
 const _: () = assert!(RESTORE_NUMBERS_MAX.is_multiple_of(8), "parts start at whole bytes");
 const _: () = assert!(NODE_FRESH.0 > 2 * ATTEND_EVERY.0);
 const _: () = assert!(RECOVERY_WINDOW.0 > RECOVERY_MIN.0);

@@ -65,6 +65,7 @@ codes! {
     PreconditionFailed PRECONDITION_FAILED "precondition_failed" "It is not at the version that was named";
     BodyTooLarge PAYLOAD_TOO_LARGE "body_too_large" "The body is larger than is taken here";
     UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "Only application/json is taken here";
+    Misdirected MISDIRECTED_REQUEST "misdirected" "Another node serves this";
     InvalidField UNPROCESSABLE_ENTITY "invalid_field" "A field is out of its bounds";
     InvalidSettings UNPROCESSABLE_ENTITY "invalid_settings" "A setting is out of its bounds";
     PassRequired PRECONDITION_REQUIRED "pass_required" "A pass is needed; the waiting room gives it";

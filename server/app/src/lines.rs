@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jari_config::{Config, Store};
 use jari_embedded::{EmbeddedStore, StoreStats};
-use jari_ports::{Clock, LineStore};
+use jari_ports::{Clock, LineStore, TickLeases};
 use jari_redis::{RedisOptions, RedisStore};
 
 use crate::serve::ServeError;
@@ -33,6 +33,14 @@ impl Lines {
     }
 
     pub(crate) fn port(&self) -> Arc<dyn LineStore> {
+        match self {
+            Lines::Embedded(store) => store.clone(),
+            Lines::Redis(store) => store.clone(),
+        }
+    }
+
+    /// Who ticks which rooms: this process all of them, or one of several nodes its share.
+    pub(crate) fn leases(&self) -> Arc<dyn TickLeases> {
         match self {
             Lines::Embedded(store) => store.clone(),
             Lines::Redis(store) => store.clone(),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use jari_config::{Config, Joins};
+use jari_config::{Config, Http, Joins};
 use jari_http::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Role, Roles, StreamLimits,
 };
 use jari_units::Millis;
 use url::Url;
@@ -17,9 +17,18 @@ fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+fn roles(config: &Config) -> Roles {
+    let roles = config.node.roles.iter().map(|role| match role {
+        jari_config::Role::Web => Role::Web,
+        jari_config::Role::Gate => Role::Gate,
+        jari_config::Role::Admitter => Role::Admitter,
+    });
+    roles.collect()
+}
+
 /// The options of a server reached at `public_url`, in a process that may open so many files.
 pub(crate) fn http_options(config: &Config, public_url: Url, open_files: u64) -> HttpOptions {
-    let http = &config.http;
+    let http: &Http = &config.http;
     let defaults = HttpOptions::new(public_url);
     HttpOptions {
         trusted_proxies: http.trusted_proxies.clone(),
@@ -52,6 +61,7 @@ pub(crate) fn http_options(config: &Config, public_url: Url, open_files: u64) ->
             Joins::Together => jari_http::Joins::Together,
             Joins::Apart => jari_http::Joins::Apart,
         },
+        roles: roles(config),
         ..defaults
     }
 }

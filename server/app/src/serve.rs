@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jari_config::Config;
 use jari_http::metrics::Metrics;
-use jari_http::{AppParts, AppState, StartError, TraceOptions};
+use jari_http::{AppParts, AppState, Role, StartError, TraceOptions};
 use jari_ports::{Clock, Entropy};
 use jari_records::Records;
 use jari_telemetry::Collector;
@@ -120,6 +120,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     };
     let parts = AppParts {
         store: lines.port(),
+        leases: lines.leases(),
         control,
         clock,
         entropy,
@@ -135,13 +136,15 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let first_key = bootstrap::admin_key(&state, new_admin_key).await?;
     let stop = CancellationToken::new();
     tokio::spawn(stop.clone().run_until_cancelled_owned(note_key_uses(state.clone())));
-    tokio::spawn(stop.clone().run_until_cancelled_owned(jari_http::admitter::run(state.clone())));
     let watch = jari_http::control_watch::run(state.clone());
     tokio::spawn(stop.clone().run_until_cancelled_owned(watch));
-    let feed = jari_http::operator_feed::run(state.clone());
-    tokio::spawn(stop.clone().run_until_cancelled_owned(feed));
+    spawn_roles(&state, &stop);
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
-    tracing::info!(%public_addr, %ops_addr, "serving on {public_addr}, operators on {ops_addr}");
+    let roles = state.options.roles;
+    tracing::info!(
+        %public_addr, %ops_addr, %roles,
+        "serving on {public_addr}, operators on {ops_addr}; roles: {roles}"
+    );
     let drain_limit = Duration::from_millis(config.http.drain_timeout.0);
     Ok(Running {
         public_addr,
@@ -177,6 +180,19 @@ fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError
         socket.listen(BACKLOG)
     };
     listening().map_err(|source| ServeError::Listen { key, addr, source })
+}
+
+/// What only nodes of one role do beside answering; all else runs on every node.
+fn spawn_roles(state: &AppState, stop: &CancellationToken) {
+    let roles = state.options.roles;
+    if roles.has(Role::Admitter) {
+        let ticks = jari_http::admitter::run(state.clone());
+        tokio::spawn(stop.clone().run_until_cancelled_owned(ticks));
+    }
+    if roles.has(Role::Web) {
+        let feed = jari_http::operator_feed::run(state.clone());
+        tokio::spawn(stop.clone().run_until_cancelled_owned(feed));
+    }
 }
 
 fn spawn_public(state: &AppState, listener: TcpListener) -> JoinHandle<()> {
@@ -216,6 +232,8 @@ impl Running {
             tracing::warn!(%error, "the last uses of API keys were not noted: {error}");
         }
         stop.cancel();
+        // At the drain's beginning already, where another admitter was there.
+        state.leases.give_up().await;
         state.rooms.stop();
         // Its connections are asked to close, and cut where they do not.
         if tokio::time::timeout(DRAIN_GRACE, &mut ops).await.is_err() {

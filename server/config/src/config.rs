@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::layers;
 use crate::problems::ConfigErrors;
 use crate::read::Reader;
-use crate::settings::{Http, Log, Ops, Records, Store, Telemetry};
+use crate::settings::{Http, Log, Node, Ops, Records, Store, Telemetry};
 use crate::sources::Sources;
 use crate::validate;
 
@@ -14,6 +14,7 @@ use crate::validate;
 pub struct Config {
     pub http: Http,
     pub ops: Ops,
+    pub node: Node,
     pub store: Store,
     pub records: Records,
     pub log: Log,
@@ -32,20 +33,24 @@ impl Config {
         let layers = layers::stack(sources, &mut problems);
         let mut reader = Reader { layers: &layers, problems };
         let (http, ops) = (http(&mut reader), ops(&mut reader));
-        let store = store(&mut reader);
+        let (node, store) = (node(&mut reader), store(&mut reader));
         let (records, log) = (records(&mut reader), log(&mut reader));
         let telemetry = telemetry(&mut reader);
         if let (Some(http), Some(ops)) = (&http, &ops) {
             validate::across(http, ops, &mut reader);
         }
+        if let (Some(node), Some(store)) = (&node, &store) {
+            validate::roles(node, store, &mut reader);
+        }
         let problems = reader.problems;
         let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
-        match (http, ops, store, records, log, telemetry) {
-            (Some(http), Some(ops), Some(store), Some(records), Some(log), Some(telemetry))
-                if problems.is_empty() =>
-            {
-                Ok(Config { http, ops, store, records, log, telemetry, origins })
-            }
+        let whole = || {
+            let (http, ops, node, store) = (http?, ops?, node?, store?);
+            let (records, log, telemetry) = (records?, log?, telemetry?);
+            Some(Config { http, ops, node, store, records, log, telemetry, origins })
+        };
+        match whole() {
+            Some(config) if problems.is_empty() => Ok(config),
             _ => Err(ConfigErrors { problems }),
         }
     }
@@ -96,6 +101,10 @@ fn http(reader: &mut Reader<'_>) -> Option<Http> {
 
 fn ops(reader: &mut Reader<'_>) -> Option<Ops> {
     Some(Ops { listen: reader.address("ops.listen")? })
+}
+
+fn node(reader: &mut Reader<'_>) -> Option<Node> {
+    Some(Node { roles: reader.roles("node.roles")? })
 }
 
 fn store(reader: &mut Reader<'_>) -> Option<Store> {

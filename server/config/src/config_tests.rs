@@ -228,6 +228,44 @@ fn proxies_are_networks_or_addresses() {
 }
 
 #[test]
+fn roles_are_some_of_three_each_once_in_one_order() {
+    let shared = |roles: &str| format!("store.url = \"redis://a\"\nnode.roles = {roles}");
+    let told = |config: Config| {
+        config.node.roles.into_iter().map(crate::Role::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(told(Config::default()), "web gate admitter");
+    let file = shared(r#"["admitter", "web", "web"]"#);
+    assert_eq!(told(load(&file, &[], Overrides::default()).unwrap()), "web admitter");
+    let variable = [("JARI__NODE__ROLES", "gate"), ("JARI__STORE__URL", "redis://a")];
+    assert_eq!(told(load("", &variable, Overrides::default()).unwrap()), "gate");
+    let flag = flag("node.roles", "gate, web");
+    assert_eq!(told(load(&file, &[], flag).unwrap()), "web gate");
+    for (wrong, told) in [
+        ("[]", "is empty"),
+        (r#"["web", "relay"]"#, "\"relay\" in it, a role that this release does not have yet"),
+        (r#"["resolver"]"#, "does not have yet"),
+        (r#"["notices"]"#, "does not have yet"),
+        (r#"["Web"]"#, "\"Web\" in it, which is no role"),
+        ("[5]", "a whole number in it"),
+        (r#""web""#, "is a text, not a list"),
+    ] {
+        let found = problems(&shared(wrong));
+        assert_eq!((found.len(), found[0].key.as_str()), (1, "node.roles"), "{wrong}");
+        assert!(found[0].wrong.contains(told), "{wrong}: {}", found[0]);
+        assert!(found[0].fix.contains("a list of web, gate and admitter"), "{}", found[0]);
+    }
+}
+
+#[test]
+fn lines_in_the_data_folder_need_every_role_in_one_process() {
+    let found = problems("[node]\nroles = [\"web\", \"gate\"]");
+    assert_eq!((found.len(), found[0].key.as_str()), (1, "node.roles"));
+    assert!(found[0].fix.contains("store.url"), "{}", found[0]);
+    let all = "[node]\nroles = [\"admitter\", \"gate\", \"web\"]";
+    assert!(load(all, &[], Overrides::default()).is_ok());
+}
+
+#[test]
 fn unknown_keys_are_errors_that_name_the_nearest() {
     let file = "htttp.listen = \"secret\"\nport = 80\n[store]\ndata = \"x\"\n[redis]\nnodes = \"y\"\n[log]";
     let variables = [("JARI__HTTP__LISTN", "1.2.3.4:5"), ("JARI_HTTP__LISTEN", "not ours")];

@@ -33,7 +33,7 @@ impl Config {
 
     /// The value of a key, as the file would have it.
     fn value(&self, key: &str) -> Value {
-        let Config { http, ops, store, records, log, telemetry, origins: _ } = self;
+        let Config { http, ops, node, store, records, log, telemetry, origins: _ } = self;
         let text = |text: &dyn ToString| Value::String(text.to_string());
         match key {
             "http.listen" => text(&http.listen),
@@ -60,6 +60,9 @@ impl Config {
             "http.write_stall_timeout_ms" => number(http.write_stall_timeout.0),
             "http.drain_timeout_ms" => number(http.drain_timeout.0),
             "ops.listen" => text(&ops.listen),
+            "node.roles" => {
+                Value::Array(node.roles.iter().map(|role| text(&role.as_str())).collect())
+            }
             "store.data_dir" => text(&store.data_dir.display()),
             "records.url" => records.url.as_ref().map_or_else(|| text(&""), |url| text(url)),
             "records.start_wait_ms" => number(records.start_wait.0),

@@ -67,6 +67,7 @@ pub(crate) const FIELDS: &[Field] = &[
     number("http.write_stall_timeout_ms", "ms", (1_000, 300_000), "1000 to 300000 ms"),
     number("http.drain_timeout_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("ops.listen", "an IP address and port"),
+    Field { key: "node.roles", kind: Kind::List, allowed: "a list of web, gate and admitter" },
     text("store.data_dir", "a path"),
     text(
         "store.url",

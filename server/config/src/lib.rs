@@ -22,6 +22,7 @@ pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
 pub use records_url::RecordsUrl;
 pub use settings::{
-    ForwardedHeader, Http, Joins, Log, LogFormat, Ops, Ratio, Records, Store, StoreUrl, Telemetry,
+    ForwardedHeader, Http, Joins, Log, LogFormat, Node, Ops, Ratio, Records, Role, Store,
+    StoreUrl, Telemetry,
 };
 pub use sources::{Overrides, Sources};

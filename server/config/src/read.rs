@@ -12,7 +12,7 @@ use crate::fields::{self, Kind};
 use crate::layers::Layers;
 use crate::problems::Problem;
 use crate::records_url::{RecordsUrl, redacted};
-use crate::settings::{ForwardedHeader, Joins, LogFormat, Ratio, StoreUrl};
+use crate::settings::{ForwardedHeader, Joins, LogFormat, Ratio, Role, StoreUrl};
 
 /// Characters of a name that every span carries.
 const NAME_MAX: usize = 100;
@@ -183,6 +183,22 @@ impl Reader<'_> {
         })
     }
 
+    /// In the order of [`Role::ALL`], each once.
+    pub(crate) fn roles(&mut self, key: &'static str) -> Option<Vec<Role>> {
+        self.read(key, |value| match value {
+            Value::Array(items) => {
+                let named: Vec<Role> = items.iter().map(role).collect::<Result<_, _>>()?;
+                match named.is_empty() {
+                    true => Err("is empty, so that the node would do nothing".to_owned()),
+                    false => {
+                        Ok(Role::ALL.into_iter().filter(|role| named.contains(role)).collect())
+                    }
+                }
+            }
+            other => Err(format!("is {}, not a list", kind_of(other))),
+        })
+    }
+
     pub(crate) fn forwarded_header(&mut self, key: &'static str) -> Option<ForwardedHeader> {
         self.text(key, |text| match text {
             "x-forwarded-for" => Ok(ForwardedHeader::XForwardedFor),
@@ -235,6 +251,20 @@ fn web_url(text: &str) -> Result<Url, String> {
         return Err("has a query or fragment in it".to_owned());
     }
     Ok(url)
+}
+
+/// Roles that the design names and that no release has yet.
+const LATER_ROLES: [&str; 3] = ["relay", "resolver", "notices"];
+
+fn role(item: &Value) -> Result<Role, String> {
+    let Value::String(text) = item else {
+        return Err(format!("has {} in it", kind_of(item)));
+    };
+    let known = Role::ALL.into_iter().find(|role| role.as_str() == text);
+    known.ok_or_else(|| match LATER_ROLES.contains(&text.as_str()) {
+        true => format!("has {text:?} in it, a role that this release does not have yet"),
+        false => format!("has {text:?} in it, which is no role"),
+    })
 }
 
 fn network(item: &Value) -> Result<IpNet, String> {

@@ -85,6 +85,34 @@ pub struct Ops {
     pub listen: SocketAddr,
 }
 
+/// `[node]`: what this one of several nodes is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Never empty, each once, in the order of [`Role::ALL`].
+    pub roles: Vec<Role>,
+}
+
+/// What a node can be for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Web,
+    Gate,
+    Admitter,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Web, Role::Gate, Role::Admitter];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Web => "web",
+            Role::Gate => "gate",
+            Role::Admitter => "admitter",
+        }
+    }
+}
+
 /// `[store]`: where data lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::read::Reader;
-use crate::settings::{Http, Ops};
+use crate::settings::{Http, Node, Ops, Role, Store};
 
 /// Checks what no field can tell alone; the field that is easier to change is the one named.
 pub(crate) fn across(http: &Http, ops: &Ops, reader: &mut Reader<'_>) {
@@ -16,6 +16,15 @@ pub(crate) fn across(http: &Http, ops: &Ops, reader: &mut Reader<'_>) {
         let wrong = format!("is above http.max_connections = {}", http.max_connections);
         let fix = format!("use at most {}, or raise max_connections", http.max_connections);
         reader.refuse("http.stream_max", wrong, fix);
+    }
+}
+
+/// A data folder's lines are one process's, so nobody else could have the roles that it lacks.
+pub(crate) fn roles(node: &Node, store: &Store, reader: &mut Reader<'_>) {
+    if store.url.is_none() && node.roles.len() < Role::ALL.len() {
+        let wrong = "leaves roles to other nodes, and the lines are in this one's data folder";
+        let fix = "leave it out, or set store.url, so that several nodes share the lines";
+        reader.refuse("node.roles", wrong.to_owned(), fix.to_owned());
     }
 }
 

@@ -1,18 +1,18 @@
-//! Ticks the rooms that want it. One task a room while it does, so that a slow one delays no other and an idle one costs
-//! nothing; what a tick does is the store's.
+//! Ticks the rooms that want it and are this node's to tick. One task a room while it does, so that a slow one delays no
+//! other and an idle one costs nothing; what a tick does is the store's.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jari_line::AdmitOutcome;
 use jari_ports::StoreError;
+use jari_units::RoomId;
 use jari_units::limits::TICK;
-use jari_units::{RoomId, Timestamp};
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep};
 
-use crate::directory::RoomEntry;
+use crate::directory::DueRoom;
+use crate::leases;
 use crate::room::{Live, RoomRuntime};
 use crate::state::AppState;
 use crate::trace::{self, OpenSpan};
@@ -23,8 +23,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(TICK.0 / 4);
 /// After a store that did not answer: at least this, at most twice it. Short against the 5 s that make a lull.
 const RETRY: Duration = Duration::from_millis(1_000);
 
-/// Ticks every room that is due, until the future is dropped.
+/// Ticks every room that is due and this node's, until the future is dropped.
 pub async fn run(state: AppState) {
+    tokio::join!(leases::keep(&state), look(&state));
+}
+
+async fn look(state: &AppState) {
     let mut ticking = Ticking::default();
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -35,14 +39,14 @@ pub async fn run(state: AppState) {
         match state.rooms.due().await {
             Ok(due) => {
                 failing = false;
-                ticking.start(&state, due);
+                ticking.start(state, due);
             }
             Err(error) => {
                 if !failing {
                     tracing::warn!(%error, "the store does not say which rooms want ticks: {error}");
                 }
                 failing = true;
-                pause(&state).await;
+                pause(state).await;
             }
         }
     }
@@ -56,15 +60,18 @@ struct Ticking {
 }
 
 impl Ticking {
-    fn start(&mut self, state: &AppState, due: Vec<Arc<RoomEntry>>) {
-        let new = |entry: &Arc<RoomEntry>| !self.rooms.contains_key(&entry.definition().id);
-        let due: Vec<_> = due.into_iter().filter(new).collect();
+    fn start(&mut self, state: &AppState, due: Vec<DueRoom>) {
+        let ours = |due: &DueRoom| {
+            let id = &due.entry.definition().id;
+            !self.rooms.contains_key(id) && is_ours(state, id, due.missing)
+        };
+        let due: Vec<_> = due.into_iter().filter(ours).collect();
         // Many that begin at once do not tick all at once; one alone need not wait.
         let spread_ms = if due.len() > 1 { TICK.0 } else { 1 };
-        for entry in due {
-            let id = entry.definition().id.clone();
+        for room in due {
+            let id = room.entry.definition().id.clone();
             let first = Duration::from_millis(state.jitter.below(spread_ms));
-            let task = self.tasks.spawn(tick_room(state.clone(), entry, first));
+            let task = self.tasks.spawn(tick_room(state.clone(), room, first));
             self.rooms.insert(id, task.id());
         }
     }
@@ -87,24 +94,35 @@ async fn pause(state: &AppState) {
     sleep(RETRY + Duration::from_millis(state.jitter.below(RETRY.as_millis() as u64))).await;
 }
 
-/// Until the room wants no more ticks, or is gone.
-async fn tick_room(state: AppState, entry: Arc<RoomEntry>, first: Duration) {
+/// A room that the store has lost is nobody's to tick, and shows the loss to whoever does: its holder may not know that
+/// there is anybody in it.
+fn is_ours(state: &AppState, room: &RoomId, missing: bool) -> bool {
+    missing || state.leases.holds(room)
+}
+
+/// Until the room wants no more ticks, is gone, or is another admitter's. Whoever holds the lease when a tick begins may have
+/// lost it by its end, and two may tick at once: what a tick may do is in the room's state.
+async fn tick_room(state: AppState, DueRoom { entry, missing }: DueRoom, first: Duration) {
     let mut turns = interval_at(Instant::now() + first, TICK_EVERY);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
+    for turn in 0_u64.. {
         tokio::select! {
             () = entry.deleted() => return,
             _ = turns.tick() => {}
         }
+        let room = &entry.definition().id;
+        // The looks tell whether it is missing still.
+        if !is_ours(&state, room, missing && turn == 0) {
+            return;
+        }
         let ticked = match entry.runtime().await {
-            Ok(room) => tick(&state, &room).await,
+            Ok(room) => tick(&state, &room, turn == 0).await,
             Err(error) => Err(error),
         };
         match ticked {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                let room = &entry.definition().id;
                 tracing::warn!(%room, %error, "room {room} did not tick: {error}");
                 pause(&state).await;
             }
@@ -113,9 +131,8 @@ async fn tick_room(state: AppState, entry: Arc<RoomEntry>, first: Duration) {
 }
 
 /// Whether the room wanted it.
-async fn tick(state: &AppState, room: &RoomRuntime) -> Result<bool, StoreError> {
-    let now = state.clock.now();
-    if !room.read(|live| is_due(live, now)) {
+async fn tick(state: &AppState, room: &RoomRuntime, named: bool) -> Result<bool, StoreError> {
+    if !room.read(|live| is_due(live, named)) {
         return Ok(false);
     }
     let start = Instant::now();
@@ -144,8 +161,11 @@ async fn traced_tick(
     outcome
 }
 
-fn is_due(live: &Live, now: Timestamp) -> bool {
-    live.ledger().next_tick().is_some_and(|at| at <= now)
+/// Somebody is there, or a time of the room's has come: which the store says by its clock when it names the room. This
+/// node's own clock is not asked: it may be minutes off, and nobody else ticks what this node holds.
+fn is_due(live: &Live, named: bool) -> bool {
+    let ledger = live.ledger();
+    ledger.next_tick().is_some_and(|at| named || at <= ledger.clocks().now)
 }
 
 fn report(room: &RoomId, outcome: &AdmitOutcome) {

@@ -50,6 +50,14 @@ pub struct RoomEntry {
     stop: CancellationToken,
 }
 
+/// A room that wants a tick now.
+#[derive(Clone, Debug)]
+pub(crate) struct DueRoom {
+    pub(crate) entry: Arc<RoomEntry>,
+    /// The store does not name it.
+    pub(crate) missing: bool,
+}
+
 impl RoomEntry {
     #[must_use]
     pub fn definition(&self) -> Arc<RoomDefinition> {
@@ -268,12 +276,12 @@ impl RoomDirectory {
         self.groups.lock().await.remove(id);
     }
 
-    /// The rooms that want a tick now and are defined here: those that the store names, and those where somebody is as far as
-    /// this node knows. A store that has lost a room does not name it; its tick is what shows the loss.
+    /// The rooms that want a tick now and are defined here: those that the store names, and, as missing, those where somebody
+    /// is as far as this node knows. A store that has lost a room does not name it; its tick is what shows the loss.
     ///
     /// # Errors
     /// The store's.
-    pub async fn due(&self) -> Result<Vec<Arc<RoomEntry>>, StoreError> {
+    pub(crate) async fn due(&self) -> Result<Vec<DueRoom>, StoreError> {
         let due = self.calls.run("due", self.calls.store.due()).await?;
         let rooms = self.rooms.load();
         let is_peopled = |entry: &RoomEntry| {
@@ -281,8 +289,10 @@ impl RoomDirectory {
         };
         let missing = rooms.iter().filter(|(_, entry)| is_peopled(entry)).map(|(id, _)| id);
         let missing = missing.filter(|id| due.binary_search(id).is_err());
-        let entries = due.iter().chain(missing).filter_map(|id| rooms.get(id));
-        Ok(entries.filter(|entry| !entry.is_deleted()).cloned().collect())
+        let named = due.iter().map(|id| (id, false)).chain(missing.map(|id| (id, true)));
+        let entries = named.filter_map(|(id, missing)| Some((rooms.get(id)?, missing)));
+        let entries = entries.filter(|(entry, _)| !entry.is_deleted());
+        Ok(entries.map(|(entry, missing)| DueRoom { entry: entry.clone(), missing }).collect())
     }
 
     /// Sends everything gathered in memory to the store: before the process ends.

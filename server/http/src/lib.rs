@@ -2,7 +2,8 @@
 //!
 //! Start at `router.rs`: every address is there, each leads to one file under `handlers`. Handlers answer polls from
 //! the rooms' replicas (`room.rs`, `directory.rs`) and reach the store only through a room's batches. `serve.rs` is the
-//! listener, `admitter.rs` ticks the rooms, `control_watch.rs` notices what other nodes changed. Which store and which database are behind the ports is not known here.
+//! listener, `admitter.rs` ticks the rooms that `leases.rs` holds,
+//! `control_watch.rs` notices what other nodes changed. Which store and which database are behind the ports is not known here.
 
 pub mod admitter;
 mod answers;
@@ -14,6 +15,7 @@ pub mod control_watch;
 mod cookies;
 mod directory;
 mod drain;
+mod elsewhere;
 mod event_frames;
 mod event_stream;
 mod gate;
@@ -24,6 +26,7 @@ mod jitter;
 mod join_limit;
 mod json_body;
 mod key_ring;
+mod leases;
 mod losses;
 pub mod metrics;
 pub mod operator_feed;
@@ -37,6 +40,7 @@ mod problem_response;
 mod query;
 mod receipts;
 mod request;
+mod roles;
 mod room;
 mod router;
 mod serve;
@@ -54,10 +58,12 @@ mod turned_away;
 pub use directory::{RoomDirectory, RoomEntry};
 pub use drain::Drain;
 pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};
+pub use leases::Leases;
 pub use options::{
     ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, StreamLimits,
 };
 pub use problem_response::Refusal;
+pub use roles::{Role, Roles};
 pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{layered, openapi, router};
 pub use serve::{serve, serve_routes};

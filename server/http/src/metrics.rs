@@ -25,6 +25,7 @@ use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 
 use jari_ports::StoreError;
+use crate::roles::{Role, Roles};
 use numbers::Numbers;
 use others::Others;
 pub(crate) use room_events::{RoomEvents, dwells};
@@ -60,6 +61,9 @@ pub struct Observed {
     /// For how long it has refused everything, which is what may open a gate.
     pub store_refusing: Duration,
     pub draining: bool,
+    pub roles: Roles,
+    /// Bundles of rooms that this node ticks, and admitters there are.
+    pub leases: (u32, usize),
     pub connections_max: usize,
     pub streams_max: u64,
 }
@@ -288,8 +292,24 @@ impl Observed {
             ("jari_draining", "1 while the server goes away", f64::from(u8::from(self.draining))),
             ("jari_connections_max", "Connections at most", self.connections_max as f64),
             ("jari_streams_max", "Event streams at most", self.streams_max as f64),
+            (
+                "jari_leases",
+                "Bundles of rooms that this node ticks, of 64 in all",
+                f64::from(self.leases.0),
+            ),
+            (
+                "jari_admitters",
+                "Nodes that tick rooms, as this one heard when it renewed its leases",
+                self.leases.1 as f64,
+            ),
         ];
-        Node(gauges.map(|(name, help, value)| Metric::gauge(name, help, value)).into())
+        let mut metrics: Vec<_> =
+            gauges.map(|(name, help, value)| Metric::gauge(name, help, value)).into();
+        let roles =
+            Role::ALL.map(|role| (role.as_str(), f64::from(u8::from(self.roles.has(role)))));
+        let help = "1 for what this node serves";
+        metrics.push(Metric::gauge("jari_node_role", help, 0.0).by("role", &roles));
+        Node(metrics)
     }
 }
 
@@ -317,6 +337,8 @@ mod tests {
             store_down: Duration::from_millis(1_500),
             store_refusing: Duration::from_millis(500),
             draining: false,
+            roles: [Role::Web, Role::Admitter].into_iter().collect(),
+            leases: (32, 2),
             connections_max: 100,
             streams_max: 50,
         };
@@ -352,6 +374,10 @@ mod tests {
             "jari_streams 1",
             "jari_store_down_seconds 1.5",
             "jari_store_refusing_seconds 0.5",
+            r#"jari_node_role{role="gate"} 0"#,
+            r#"jari_node_role{role="admitter"} 1"#,
+            "jari_leases 32",
+            "jari_admitters 2",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

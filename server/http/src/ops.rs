@@ -65,11 +65,12 @@ async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
         Ok(Err(error)) => format!("operators wait: {error}\n"),
         Err(_) => format!("operators wait: the records gave no answer in {PROBE_TIMEOUT:?}\n"),
     };
+    let roles = format!("roles: {}\n", state.options.roles);
     match problems.as_slice() {
-        [] => (StatusCode::OK, format!("ready\n{operators}")),
+        [] => (StatusCode::OK, format!("ready\n{roles}{operators}")),
         _ => {
             let problems = problems.join("\n");
-            (StatusCode::SERVICE_UNAVAILABLE, format!("{problems}\n{operators}"))
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{problems}\n{roles}{operators}"))
         }
     }
 }
@@ -92,6 +93,8 @@ fn observe(state: &AppState) -> Observed {
         store_down: state.store_health.down_for().unwrap_or_default(),
         store_refusing: state.store_health.refusing_for().unwrap_or_default(),
         draining: state.drain.has_begun(),
+        roles: state.options.roles,
+        leases: state.leases.counts(),
         connections_max: state.options.connections.max,
         streams_max: state.options.streams.max,
     }

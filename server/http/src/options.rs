@@ -5,6 +5,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::roles::Roles;
+
 /// Everything the HTTP server can be told.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -20,6 +22,7 @@ pub struct HttpOptions {
     /// Bytes of a request body at most.
     pub body_max_bytes: usize,
     pub streams: StreamLimits,
+    pub roles: Roles,
     pub joins: Joins,
 }
 
@@ -103,6 +106,7 @@ impl HttpOptions {
             body_max_bytes: 384 * 1024,
             streams: StreamLimits::default(),
             joins: Joins::default(),
+            roles: Roles::ALL,
         }
     }
 

@@ -11,20 +11,23 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::call_log::{CallLog, log_call};
+use crate::elsewhere::{api_of, pages_of};
 use crate::guard;
 use crate::handlers::{admin, admit, entries, events, gate, join, place, room, visitors};
 use crate::pages;
 use crate::problem_response::Refusal;
+use crate::roles::{Role, Roles};
 use crate::state::AppState;
 use crate::trace::TraceLayer;
 
-/// The public listener's router.
+/// The public listener's router: what this node's roles serve, and for the rest where it is served.
 pub fn router(state: AppState) -> Router {
-    let (api, openapi) = api().split_for_parts();
+    let roles = state.options.roles;
+    let (api, openapi) = api(roles).split_for_parts();
     let document = serde_json::to_vec(&openapi).expect("an OpenAPI document is JSON");
     let document = bytes::Bytes::from(document);
     let routes = api
-        .merge(pages::routes())
+        .merge(pages_of(Role::Web, roles, pages::routes()))
         .route("/openapi.json", get(move || openapi_json(document.clone())));
     layered(routes, state)
 }
@@ -51,19 +54,29 @@ pub fn layered(routes: Router<AppState>, state: AppState) -> Router {
 /// What `/openapi.json` shows.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    api().into_openapi()
+    api(Roles::ALL).into_openapi()
 }
 
-fn api() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(about())
+fn api(roles: Roles) -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(about()).merge(api_of(Role::Web, roles, web())).merge(api_of(
+        Role::Gate,
+        roles,
+        gate(),
+    ))
+}
+
+fn gate() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(gate::check))
+}
+
+fn web() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
         // Visitors
         .routes(routes!(visitors::create))
         .routes(routes!(join::join))
         .routes(routes!(place::ask, place::leave))
         .routes(routes!(room::show))
         .routes(routes!(events::open))
-        // The gate
-        .routes(routes!(gate::check))
         // Tenants
         .routes(routes!(entries::create))
         // Operators

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use jari_pass::KeyRing;
-use jari_ports::{Clock, Control, ControlError, Entropy, LineStore, StoreError};
+use jari_ports::{Clock, Control, ControlError, Entropy, LineStore, StoreError, TickLeases};
 use jari_units::RoomId;
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -16,6 +16,7 @@ use crate::directory::{RoomDirectory, RoomEntry};
 use crate::drain::Drain;
 use crate::jitter::Jitter;
 use crate::join_limit::JoinLimiter;
+use crate::leases::Leases;
 use crate::losses::Losses;
 use crate::metrics::Metrics;
 use crate::operator_feed::OperatorFeed;
@@ -33,6 +34,7 @@ use crate::trace::{TraceOptions, Tracer};
 #[derive(Debug)]
 pub struct AppParts {
     pub store: Arc<dyn LineStore>,
+    pub leases: Arc<dyn TickLeases>,
     pub control: Arc<dyn Control>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -50,6 +52,7 @@ pub struct AppState(Arc<Shared>);
 #[derive(Debug)]
 pub struct Shared {
     pub store: Arc<dyn LineStore>,
+    pub leases: Leases,
     pub control: Arc<dyn Control>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -102,7 +105,8 @@ impl AppState {
     /// # Errors
     /// Where control or the store does not answer.
     pub async fn start(parts: AppParts) -> Result<Self, StartError> {
-        let AppParts { store, control, clock, entropy, keys, options, metrics, traces } = parts;
+        let AppParts { store, leases, control, clock, entropy, keys, options, metrics, traces } =
+            parts;
         // Before anything is read: what came after it is then found by `control_watch`.
         let changes = Changes::since(control.revision().await?);
         let jitter = Arc::new(Jitter::new(&*entropy));
@@ -110,6 +114,7 @@ impl AppState {
         let (health, joins) = (store_health.clone(), options.joins);
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), health, joins));
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
+        let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
@@ -119,6 +124,7 @@ impl AppState {
         let operator_feed = OperatorFeed::new(clock.now());
         Ok(AppState(Arc::new(Shared {
             store,
+            leases,
             control,
             clock,
             entropy,

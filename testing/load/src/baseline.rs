@@ -88,8 +88,10 @@ async fn state(folder: &Path, address: SocketAddr, room: &str) -> Result<AppStat
     let mut secrets = [[0; 32]; 2];
     secrets.iter_mut().for_each(|secret| entropy.fill(secret));
     let signer = RingKey { id: 1, secret: secrets[0], signs: true };
+    let store = Arc::new(store);
     let parts = AppParts {
-        store: Arc::new(store),
+        store: store.clone(),
+        leases: store,
         control: Arc::new(records),
         clock,
         entropy: Arc::new(entropy),

@@ -8,6 +8,7 @@ mod answer;
 mod app;
 mod clock;
 mod collector;
+mod leases;
 mod process;
 mod sse;
 
@@ -16,20 +17,21 @@ pub use answer::Answer;
 pub use app::{TestApp, TestAppBuilder};
 pub use clock::TestClock;
 pub use collector::{FakeCollector, ToldSpan};
+pub use leases::EveryRoom;
 pub use process::{Process, ProcessBuilder};
 pub use sse::{SseEvent, SseStream};
 
 use std::time::Duration;
 
 /// Longest that anything under test may take to become true.
-const EVENTUALLY: Duration = Duration::from_secs(20);
+const EVENTUALLY: Duration = Duration::from_secs(60);
 /// How often it is asked for meanwhile.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is `Some`, and gives it.
 ///
 /// # Panics
-/// Where it is not within 20 s; `what` says what was waited for.
+/// Where it is not within a minute; `what` says what was waited for.
 pub async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {

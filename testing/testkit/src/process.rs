@@ -226,8 +226,28 @@ impl Process {
     /// # Panics
     /// Where the signal cannot be sent.
     pub async fn terminate(&self) {
+        self.signal("TERM").await;
+    }
+
+    /// Stops it where it stands (SIGSTOP): it does nothing, and its connections stay open.
+    ///
+    /// # Panics
+    /// Where the signal cannot be sent.
+    pub async fn pause(&self) {
+        self.signal("STOP").await;
+    }
+
+    /// Lets it go on (SIGCONT) as if nothing had been.
+    ///
+    /// # Panics
+    /// Where the signal cannot be sent.
+    pub async fn resume(&self) {
+        self.signal("CONT").await;
+    }
+
+    async fn signal(&self, name: &str) {
         let id = self.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status().await;
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status().await;
         assert!(sent.expect("there is a kill command").success());
     }
 

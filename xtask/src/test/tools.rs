@@ -12,8 +12,9 @@ use crate::{machine, node};
 const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 /// Debian packages, each with the file that shows it is there. Streams are tested through a real nginx, the Redis store on
-/// a real Redis, over TLS too; promtool reads rules, dashboards and scrapes.
+/// a real Redis, over TLS too; promtool reads rules, dashboards and scrapes; libfaketime sets a node's clock wrong.
 const SERVERS: [(&str, &str); 5] = [
+    ("libfaketime", "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
     ("nginx", "/usr/sbin/nginx"),
     ("prometheus", "/usr/bin/promtool"),
     ("redis-server", "/usr/bin/redis-server"),

@@ -8,6 +8,7 @@ mod faults;
 mod folders;
 mod formats;
 mod groups;
+mod leases;
 mod restarts;
 
 use std::path::Path;

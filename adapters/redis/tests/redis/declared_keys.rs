@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
-use jari_conformance::{Harness, clauses, oracle, recovery, recovery_history};
+use jari_conformance::{Harness, clauses, leases, oracle, recovery, recovery_history};
 use jari_line::GroupSettings;
 use jari_servers::{Kind, Server};
 
 use crate::conformance::{fresh, runtime};
+use crate::leases::shared;
 use crate::losing::lossy;
 
 /// What MONITOR says of one command: whether a script ran it, and its words.
@@ -67,6 +68,7 @@ fn play(url: &str) {
         &|history| runtime.block_on(history),
     );
     runtime.block_on(recovery::check_all(&|| lossy(url)));
+    runtime.block_on(leases::check_all(&|| shared(url)));
     runtime.block_on(async {
         let harness: Box<dyn Harness> = fresh(url);
         let room = "gone".parse().expect("an id");

@@ -6,6 +6,7 @@ mod declared_keys;
 mod due_rooms;
 mod failover;
 mod faults;
+mod leases;
 mod losing;
 mod node;
 mod several_nodes;

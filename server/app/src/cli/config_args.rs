@@ -21,6 +21,10 @@ pub(super) struct ConfigArgs {
     /// Where health and metrics are served. [env: JARI__OPS__LISTEN] [default: 127.0.0.1:9090]
     #[arg(long, value_name = "IP:PORT")]
     ops_listen: Option<String>,
+    /// What this node is for: some of web, gate and admitter. All of them, unless several nodes share the lines.
+    /// [env: JARI__NODE__ROLES] [default: web,gate,admitter]
+    #[arg(long, value_name = "ROLES")]
+    roles: Option<String>,
     /// The data folder. [env: JARI__STORE__DATA_DIR] [default: jari-data]
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
@@ -47,6 +51,7 @@ impl ConfigArgs {
             .with("--listen", "http.listen", self.listen.as_ref())
             .with("--public-url", "http.public_url", self.public_url.as_ref())
             .with("--ops-listen", "ops.listen", self.ops_listen.as_ref())
+            .with("--roles", "node.roles", self.roles.as_ref())
             .with("--data", "store.data_dir", self.data.as_ref())
             .with("--records", "records.url", self.records.as_ref())
             .with("--store", "store.url", self.store.as_ref())

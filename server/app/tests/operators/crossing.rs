@@ -11,7 +11,7 @@ use jari_http::{AppParts, AppState, HttpOptions};
 use jari_pass::{KeyRing, RingKey};
 use jari_ports::{ApiKeyScope, AuditEntry, Clock, Control, NewApiKey};
 use jari_records::Records;
-use jari_testkit::{Integrator, Operator};
+use jari_testkit::{EveryRoom, Integrator, Operator};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -48,6 +48,7 @@ async fn start() -> Crossed {
     let keys = vec![RingKey { id: 1, secret: [1; 32], signs: true }];
     let state = AppState::start(AppParts {
         store: Arc::new(line),
+        leases: Arc::new(EveryRoom),
         control: control.clone(),
         clock,
         entropy: Arc::new(SystemEntropy),

@@ -143,7 +143,8 @@ async fn health_is_told_apart_from_readiness() {
     let app = TestApp::start().await;
     let ops = Visitor::new(app.ops_url());
     ops.get("/healthz").await.expect(200);
-    assert_eq!(ops.get("/readyz").await.expect(200).text(), "ready\n");
+    let ready = ops.get("/readyz").await.expect(200).text();
+    assert_eq!(ready, "ready\nroles: web, gate, admitter\n");
     app.visitor().get("/metrics").await.problem(404, "not_found");
     app.stop().await;
 }

@@ -14,7 +14,7 @@ use jari_ports::{
     AuditEntry, Clock, Control, Identity, LimitGroup, LineStore, OnStoreFailure, RoomDefinition,
 };
 use jari_records::Records;
-use jari_testkit::{TestClock, eventually};
+use jari_testkit::{EveryRoom, TestClock, eventually};
 use jari_units::{GroupId, Millis, RoomId, Timestamp};
 use reqwest::Client;
 use tempfile::TempDir;
@@ -129,6 +129,7 @@ impl Site {
         let join_limit = JoinLimit { per_minute: 0, burst: 1 };
         let state = AppState::start(AppParts {
             store: self.store.clone(),
+            leases: Arc::new(EveryRoom),
             control: self.control.clone(),
             clock: Arc::new(self.clock.clone()),
             entropy: Arc::new(SystemEntropy),

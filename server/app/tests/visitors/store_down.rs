@@ -19,7 +19,7 @@ use jari_ports::{
     RoomDefinition, StoreError,
 };
 use jari_records::Records;
-use jari_testkit::{Operator, Visitor, eventually};
+use jari_testkit::{EveryRoom, Operator, Visitor, eventually};
 use jari_units::{Mark, RoomId};
 use serde_json::json;
 use tempfile::TempDir;
@@ -86,6 +86,7 @@ async fn start() -> Broken {
     let down = Arc::new(AtomicBool::new(false));
     let state = AppState::start(AppParts {
         store: Arc::new(Breakable::new(line, down.clone())),
+        leases: Arc::new(EveryRoom),
         control,
         clock,
         entropy: Arc::new(SystemEntropy),
