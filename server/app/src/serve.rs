@@ -91,6 +91,7 @@ pub struct Running {
     lines: Lines,
     records: Records,
     collector: Option<Arc<Collector>>,
+    drain_notice: Duration,
     drain_limit: Duration,
     public: JoinHandle<()>,
     ops: JoinHandle<()>,
@@ -142,6 +143,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     tokio::spawn(stop.clone().run_until_cancelled_owned(feed));
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
     tracing::info!(%public_addr, %ops_addr, "serving on {public_addr}, operators on {ops_addr}");
+    let drain_notice = Duration::from_millis(config.http.drain_notice.0);
     let drain_limit = Duration::from_millis(config.http.drain_timeout.0);
     Ok(Running {
         public_addr,
@@ -152,6 +154,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         lines,
         records,
         collector,
+        drain_notice,
         drain_limit,
         public,
         ops,
@@ -203,8 +206,11 @@ async fn note_key_uses(state: AppState) {
 }
 
 impl Running {
-    /// Drains and stops: streams are told to come back, requests in flight finish within the configured limit.
+    /// Drains and stops: readiness says so for the configured notice, then streams are told to come back and requests in
+    /// flight finish within the configured limit.
     pub async fn stop(self) {
+        self.state.drain.announce();
+        tokio::time::sleep(self.drain_notice).await;
         self.state.drain.begin();
         let Running { mut public, mut ops, stop, state, lines, records, .. } = self;
         let (drain_limit, collector) = (self.drain_limit, self.collector);
