@@ -71,7 +71,7 @@ async fn table(kind: BalancerKind) {
         (Method::GET, "/rooms/shop"),
     ] {
         let count = arrivals(kind, method.clone(), path).await;
-        assert_eq!(count, NODES, "{kind:?}: {method} {path} may be repeated");
+        assert!((2..=NODES).contains(&count), "{kind:?}: {method} {path} may be repeated: {count}");
     }
     for (method, path) in [
         (Method::POST, "/v1/rooms/shop/admit"),
