@@ -3,7 +3,6 @@
 //! Users may come without a password but for [`Postgres::GUARDED`], who needs one.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;

