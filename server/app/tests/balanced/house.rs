@@ -132,6 +132,11 @@ impl House {
         assert!(sent.await.expect("there is a kill command").success());
     }
 
+    /// Redis is gone, and nothing comes in its place.
+    pub(crate) fn lose_store(&mut self) {
+        self.redis.kill();
+    }
+
     /// As a service manager replaces it: told to stop, waited for, started anew.
     pub(crate) async fn replace(&mut self, nth: usize) {
         let mut node = self.nodes[nth].take().expect("it runs");

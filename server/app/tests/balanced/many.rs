@@ -8,7 +8,7 @@ use jari_api::{PlaceView, VisitorCreated};
 use jari_servers::BalancerKind;
 use reqwest::{Client, Method};
 use serde_json::json;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::configured::NodeAddress;
 use crate::house::{House, ROOM};
@@ -48,36 +48,48 @@ async fn until(bytes: &mut Bytes, word: &str) -> String {
     text
 }
 
-async fn everybody_streams(kind: BalancerKind) {
-    rlimit::increase_nofile_limit(u64::MAX).expect("this process may open more files");
-    let house = House::start(kind).await;
-    let net = Net::new(house.url());
-    let opening = stream::iter(0..STREAMS).map(|_| open(&net));
-    let mut streams: Vec<Bytes> = opening.buffer_unordered(AT_ONCE).collect().await;
-    // Nothing happens in the room: what is read now is the beginning, and then that the nodes live.
+/// Everybody hears at once what an operator says.
+async fn announce(house: &House, streams: &mut [Bytes]) {
+    let said = json!({"text": "now-everybody-hears"});
+    let _ = house.operator().steer(ROOM, "announce", said).await.expect(200);
+    let began = Instant::now();
+    let hearing = stream::iter(streams).map(|bytes| until(bytes, "now-everybody-hears"));
+    let all = hearing.buffer_unordered(STREAMS).collect::<Vec<_>>();
+    let all = timeout(PATIENCE, all).await.expect("everybody hears it");
+    println!("{} of {STREAMS} streams heard it within {:?}", all.len(), began.elapsed());
+    assert_eq!(all.len(), STREAMS);
+}
+
+/// Nothing is to be told any more, as the store has gone: only that the nodes live.
+async fn quiet(streams: &mut [Bytes]) {
     let quiet_until = Instant::now() + QUIET;
-    let reading = stream::iter(&mut streams).map(async |bytes| {
+    let reading = stream::iter(streams).map(async |bytes| {
         let mut beats = 0;
-        while let Ok(text) = tokio::time::timeout_at(quiet_until, bytes.next()).await {
+        while let Ok(text) = timeout_at(quiet_until, bytes.next()).await {
             beats += text.expect("the stream goes on").matches(":\n\n").count();
         }
         beats
     });
     let beats: Vec<usize> = reading.buffer_unordered(STREAMS).collect().await;
-    assert!(beats.iter().all(|beats| *beats >= 1), "somebody heard nothing for {QUIET:?}");
+    let (least, most) = (beats.iter().min(), beats.iter().max());
+    println!("{least:?} to {most:?} comments on each stream in {QUIET:?} without the store");
+    assert!(least >= Some(&1), "somebody heard nothing");
+}
+
+async fn everybody_streams(kind: BalancerKind) {
+    rlimit::increase_nofile_limit(u64::MAX).expect("this process may open more files");
+    let mut house = House::start(kind).await;
+    let net = Net::new(house.url());
+    let opening = stream::iter(0..STREAMS).map(|_| open(&net));
+    let mut streams: Vec<Bytes> = opening.buffer_unordered(AT_ONCE).collect().await;
     let mut open = 0.0;
     for nth in 0..house.addresses.len() {
         open += house.metric(nth, "jari_streams").await;
     }
     assert!(open >= STREAMS as f64, "{open} streams are open");
-    let said = json!({"text": "now-everybody-hears"});
-    let _ = house.operator().steer(ROOM, "announce", said).await.expect(200);
-    let began = Instant::now();
-    let hearing = stream::iter(&mut streams).map(|bytes| until(bytes, "now-everybody-hears"));
-    let all = hearing.buffer_unordered(STREAMS).collect::<Vec<_>>();
-    let all = timeout(PATIENCE, all).await.expect("everybody hears it");
-    println!("{kind:?}: {} of {STREAMS} streams heard it within {:?}", all.len(), began.elapsed());
-    assert_eq!(all.len(), STREAMS);
+    announce(&house, &mut streams).await;
+    house.lose_store();
+    quiet(&mut streams).await;
     if kind == BalancerKind::Envoy {
         let turned_away = house.balanced.envoy_stats("cluster.jari.*overflow").await;
         assert!(turned_away.contains("upstream_cx_overflow: 0"), "{turned_away}");
