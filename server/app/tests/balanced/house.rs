@@ -19,7 +19,10 @@ pub(crate) const ROOM: &str = "shop";
 enum Records {
     /// In one data folder: nodes on one machine may share it.
     Folder,
-    Server { _running: Postgres, database: String },
+    Server {
+        _running: Postgres,
+        database: String,
+    },
 }
 
 pub(crate) struct House {
@@ -47,10 +50,8 @@ impl House {
         settings: &[(&'static str, &str)],
     ) -> House {
         let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let addresses = [(); NODES].map(|()| NodeAddress {
-            public: local(lasting_port()),
-            ops: local(lasting_port()),
-        });
+        let addresses = [(); NODES]
+            .map(|()| NodeAddress { public: local(lasting_port()), ops: local(lasting_port()) });
         let records = if postgres {
             let server = Postgres::start();
             let database = server.database();

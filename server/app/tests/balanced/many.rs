@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
-use jari_api::{PlaceView, VisitorCreated};
 use jari_servers::BalancerKind;
-use reqwest::{Client, Method};
+use reqwest::Client;
 use serde_json::json;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::configured::NodeAddress;
 use crate::house::{House, ROOM};
-use crate::page::Net;
+use crate::page::{Net, Page};
 
 /// Above Envoy's default of 1,024 connections, and of as many requests.
 const STREAMS: usize = 1_200;
@@ -24,16 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Bytes = BoxStream<'static, String>;
 
 async fn open(net: &Net) -> Bytes {
-    let visitor = net.request(Method::POST, "/v1/visitors").send().await.expect("an answer");
-    let visitor: VisitorCreated = visitor.json().await.expect("an identity");
-    let join = net.request(Method::POST, &format!("/v1/rooms/{ROOM}/places"));
-    let place = join.bearer_auth(visitor.visitor_token).send().await.expect("an answer");
-    let place: PlaceView = place.json().await.expect("a place");
-    let events = net.request(Method::GET, &format!("/v1/rooms/{ROOM}/events"));
-    let events = events.bearer_auth(place.place_token.expect("a receipt")).send().await;
-    let events = events.expect("an answer");
-    assert_eq!(events.status(), 200, "a stream is refused");
-    let bytes = events.bytes_stream().map(|chunk| {
+    let bytes = Page::join(net.clone()).await.plain_stream().await.bytes_stream().map(|chunk| {
         String::from_utf8_lossy(&chunk.expect("a stream does not break off")).into_owned()
     });
     bytes.boxed()
@@ -118,7 +108,8 @@ const POOL: usize = 2 * 256;
 /// Connections to these ports, in whatever state: those of the last minute that are over are in `TIME_WAIT`.
 fn connections_to(nodes: &[NodeAddress]) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux shows its connections");
-    let ports: Vec<String> = nodes.iter().map(|node| format!(":{:04X}", node.public.port())).collect();
+    let ports: Vec<String> =
+        nodes.iter().map(|node| format!(":{:04X}", node.public.port())).collect();
     let remote = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2));
     remote.filter(|remote| ports.iter().any(|port| remote.ends_with(port))).count()
 }
@@ -140,7 +131,9 @@ async fn few_connections(kind: BalancerKind) {
     let good = answered.filter(|status| std::future::ready(status.is_success())).count().await;
     let took = began.elapsed();
     let after = connections_to(&house.addresses);
-    println!("{kind:?}: {good} calls in {took:?}; {before} connections to nodes before, {after} after");
+    println!(
+        "{kind:?}: {good} calls in {took:?}; {before} connections to nodes before, {after} after"
+    );
     assert_eq!(good, CALLS);
     assert!(after < POOL, "{after} connections to the nodes, with those that are over");
 }
