@@ -16,7 +16,7 @@ const ARGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-// The page's own limits are 8 s and 35 s: what a test waits for comes well before.
+// The page's own limits are 8 s for a call and 6 s for a silent stream: what a test waits for comes soon after.
 export const SOON_MS = 15000;
 
 let browser;

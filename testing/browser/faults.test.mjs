@@ -9,8 +9,10 @@ useBrowser();
 
 // One silent call, its pause and the next answer.
 const HUNG_CALL_MS = 8000 + 3000;
-// A stream is silent for so long before it is dropped; then polls may meet the few other connections that hang, one by one.
-const HUNG_STREAM_MS = 35000 + 3 * HUNG_CALL_MS;
+// A stream is silent for so long before a call beside it is made; calls may meet the few other connections that hang, one by
+// one, and each time it is as long until the next.
+const QUIET_MS = 6000;
+const HUNG_STREAM_MS = QUIET_MS + 3 * (HUNG_CALL_MS + QUIET_MS);
 
 const through = (proxy, room) => `${proxy.url}/rooms/${room.room}`;
 
@@ -28,6 +30,46 @@ test("a stream that falls silent is dropped and the page goes on", async () => {
   await room.move(5);
   await untilMode(page, "admitted", HUNG_STREAM_MS);
   assert.ok(proxy.connections() > before, "on a new connection");
+});
+
+test("a stream that hangs where calls are answered is left within 10 s, with the same place", async () => {
+  const room = await newRoom();
+  await room.crowd(4);
+  const proxy = closeLater(await hangingProxy());
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  let streams = 0;
+  page.on("request", (request) => (streams += request.url().endsWith("/events") ? 1 : 0));
+  await page.goto(through(proxy, room));
+  await until("it streams", () => streams, (made) => made === 1);
+  await untilMode(page, "waiting");
+  assert.equal(await position(page), 5);
+  const since = Date.now();
+  proxy.hangStreams();
+  await until("another stream is opened", () => streams, (made) => made === 2);
+  const took = Date.now() - since;
+  assert.ok(took < 10000, `${took} ms`);
+  assert.equal(await position(page), 5);
+});
+
+test("a stream that is only slow is kept: nothing tells that its node hangs", async () => {
+  const room = await newRoom();
+  const visitor = await newVisitor();
+  const page = await visitor.context.newPage();
+  let [streams, asked] = [0, 0];
+  const proxy = closeLater(await hangingProxy());
+  page.on("request", (request) => (streams += request.url().endsWith("/events") ? 1 : 0));
+  await page.goto(through(proxy, room));
+  await until("it streams", () => streams, (made) => made === 1);
+  await untilMode(page, "waiting");
+  // Calls beside it are not answered either.
+  await page.route("**/places/me", () => void (asked += 1));
+  proxy.hangOpenConnections();
+  await until("it asks beside the stream", () => asked, (made) => made > 0, 20000);
+  proxy.goOn();
+  await room.act("announce", { text: "곧 시작합니다" });
+  await page.locator("#notice").filter({ hasText: "곧 시작합니다" }).waitFor();
+  assert.equal(streams, 1);
 });
 
 test("a poll that hangs is made again on a new connection, with the same place", async () => {

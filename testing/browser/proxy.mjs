@@ -1,4 +1,5 @@
-// A TCP proxy in front of Jari that can fall silent without closing anything: what a hung server looks like.
+// A TCP proxy in front of Jari that can fall silent without closing anything: what a hung server, or a slow network, looks
+// like.
 import { createServer, connect } from "node:net";
 import { JARI_URL } from "./jari.mjs";
 
@@ -9,10 +10,14 @@ export async function hangingProxy() {
   const server = createServer((client) => {
     accepted += 1;
     const upstream = connect(Number(port || 80), hostname);
-    const pair = { client, upstream, hung: false };
+    const pair = { client, upstream, hung: false, streams: false, held: [] };
     pairs.add(pair);
     const pass = (from, to) => {
-      from.on("data", (bytes) => pair.hung || to.write(bytes));
+      from.on("data", (bytes) => {
+        if (from === client && bytes.includes("/events HTTP")) pair.streams = true;
+        if (pair.hung) pair.held.push([to, bytes]);
+        else to.write(bytes);
+      });
       from.on("close", () => {
         if (!pair.hung || from === client) to.destroy();
         pairs.delete(pair);
@@ -28,6 +33,14 @@ export async function hangingProxy() {
     connections: () => accepted,
     // The connections there are now never say another word; new ones work.
     hangOpenConnections: () => pairs.forEach((pair) => (pair.hung = true)),
+    // As a balancer shows a node that hangs: calls are answered by another.
+    hangStreams: () => pairs.forEach((pair) => (pair.hung = pair.streams)),
+    // What came meanwhile arrives now.
+    goOn: () =>
+      pairs.forEach((pair) => {
+        pair.hung = false;
+        pair.held.splice(0).forEach(([to, bytes]) => to.write(bytes));
+      }),
     close: () => {
       pairs.forEach(({ client, upstream }) => [client, upstream].forEach((s) => s.destroy()));
       server.close();

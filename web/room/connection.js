@@ -1,6 +1,6 @@
 // The one live connection of a browser: joins, then streams or polls, and survives whatever the network does.
 import { call, backoff, Nap } from "./call.js";
-import { follow } from "./stream.js";
+import { follow, QUIET_MS } from "./stream.js";
 
 // Identity is made anew this often in a row before the page says that it cannot be kept (cookies refused).
 const IDENTITY_TRIES = 3;
@@ -8,8 +8,6 @@ const IDENTITY_TRIES = 3;
 const LOOK_AGAIN_MS = 30000;
 // At the opening everybody's page joins: spread over this.
 const OPENING_SPREAD_MS = 1500;
-// A healthy stream is never silent for longer than its comments are apart, and a little.
-const STREAM_HEALTHY_MS = 20000;
 // Streams that end sooner than this, again and again, are no better than polls and must not be made without a pause.
 const STREAM_SHORT_MS = 3000;
 const STREAM_SHORT_MAX = 3;
@@ -53,7 +51,7 @@ export class Connection {
 
   // Asks now: the page came back to the front, or the network did.
   poke() {
-    const streaming = this.stream.abort && Date.now() - this.stream.heardAt < STREAM_HEALTHY_MS;
+    const streaming = this.stream.abort && Date.now() - this.stream.heardAt < QUIET_MS;
     // No stream tells that another tab went in or that a pass is used.
     if (!streaming || this.state.view?.status === "admitted") this.interrupt();
   }
@@ -149,6 +147,7 @@ export class Connection {
     let opened = false;
     let returnMs = 0;
     const renewing = setInterval(() => this.renew(), RENEW_MS);
+    this.stream.doubt = () => this.doubt(this.stream);
     const end = await follow(`${this.base}/events`, this.stream, (event, data) => {
       opened = true;
       if (event === "reconnect") returnMs = data.after_ms;
@@ -168,6 +167,19 @@ export class Connection {
   async renew() {
     const { status } = await call("GET", `${this.base}/places/me`);
     if (status === 401 || status === 503) this.interrupt();
+  }
+
+  // The stream is silent. A call that is answered while it stays so shows that the network is well and its node hangs:
+  // go on elsewhere. Unanswered, it shows nothing: over a slow network the stream may yet go on.
+  async doubt(stream) {
+    if (stream.doubted) return;
+    stream.doubted = true;
+    const { heardAt } = stream;
+    const { status, data } = await call("GET", `${this.base}/places/me`);
+    stream.doubted = false;
+    if (!status || this.stream !== stream || stream.heardAt !== heardAt) return;
+    if (status === 200) this.takeView(data);
+    this.interrupt();
   }
 
   // Takes an event in; true where a poll must follow: passes and ends are fetched, with every retry that a poll has.

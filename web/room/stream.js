@@ -1,19 +1,24 @@
 // The event stream, read by fetch: it can be given up when silent, and its refusal can be read. Does not reconnect.
 import { CALL_LIMIT_MS } from "./call.js";
 
-// The server sends a comment every 15 s: twice that and a margin without a byte means nobody is there.
+// The server sends a comment after 3 to 4 s of silence. When so long nothing came, it may hang, or the network be slow.
+export const QUIET_MS = 6000;
+// However slow the network: nobody is there.
 export const SILENCE_LIMIT_MS = 35000;
 
 // Calls `hear(event, data)` until the stream ends. Answers {status, data}: what it was refused with, or status 200.
-// `hear` answers true to end it. `control` takes `abort` and `heardAt`.
+// `hear` answers true to end it. `control` takes `abort` and `heardAt`; its `doubt` is called for every QUIET_MS of silence.
 export async function follow(path, control, hear) {
   const stop = new AbortController();
   control.abort = () => stop.abort();
   let watchdog;
+  let quiet;
   const alive = (limit = SILENCE_LIMIT_MS) => {
     control.heardAt = Date.now();
     clearTimeout(watchdog);
+    clearInterval(quiet);
     watchdog = setTimeout(control.abort, limit);
+    if (limit > CALL_LIMIT_MS) quiet = setInterval(() => control.doubt?.(), QUIET_MS);
   };
   alive(CALL_LIMIT_MS);
   try {
@@ -30,6 +35,7 @@ export async function follow(path, control, hear) {
     return { status: 0, data: {} };
   } finally {
     clearTimeout(watchdog);
+    clearInterval(quiet);
     stop.abort();
   }
 }

@@ -91,6 +91,7 @@ pub struct Running {
     lines: Lines,
     records: Records,
     collector: Option<Arc<Collector>>,
+    drain_notice: Duration,
     drain_limit: Duration,
     public: JoinHandle<()>,
     ops: JoinHandle<()>,
@@ -145,6 +146,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         %public_addr, %ops_addr, %roles,
         "serving on {public_addr}, operators on {ops_addr}; roles: {roles}"
     );
+    let drain_notice = Duration::from_millis(config.http.drain_notice.0);
     let drain_limit = Duration::from_millis(config.http.drain_timeout.0);
     Ok(Running {
         public_addr,
@@ -155,6 +157,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         lines,
         records,
         collector,
+        drain_notice,
         drain_limit,
         public,
         ops,
@@ -219,8 +222,11 @@ async fn note_key_uses(state: AppState) {
 }
 
 impl Running {
-    /// Drains and stops: streams are told to come back, requests in flight finish within the configured limit.
+    /// Drains and stops: readiness says so for the configured notice, then streams are told to come back and requests in
+    /// flight finish within the configured limit.
     pub async fn stop(self) {
+        self.state.drain.announce();
+        tokio::time::sleep(self.drain_notice).await;
         self.state.drain.begin();
         let Running { mut public, mut ops, stop, state, lines, records, .. } = self;
         let (drain_limit, collector) = (self.drain_limit, self.collector);

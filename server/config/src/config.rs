@@ -79,6 +79,7 @@ fn http(reader: &mut Reader<'_>) -> Option<Http> {
     let stream_small_room = reader.number("http.stream_small_room");
     let stream_near_front = reader.number("http.stream_near_front");
     let write_stall_timeout = reader.span("http.write_stall_timeout_ms");
+    let drain_notice = reader.span("http.drain_notice_ms");
     let drain_timeout = reader.span("http.drain_timeout_ms");
     Some(Http {
         listen: listen?,
@@ -95,6 +96,7 @@ fn http(reader: &mut Reader<'_>) -> Option<Http> {
         stream_small_room: stream_small_room?,
         stream_near_front: stream_near_front?,
         write_stall_timeout: write_stall_timeout?,
+        drain_notice: drain_notice?,
         drain_timeout: drain_timeout?,
     })
 }

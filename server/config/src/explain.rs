@@ -58,6 +58,7 @@ impl Config {
             "http.stream_small_room" => number(http.stream_small_room),
             "http.stream_near_front" => number(http.stream_near_front),
             "http.write_stall_timeout_ms" => number(http.write_stall_timeout.0),
+            "http.drain_notice_ms" => number(http.drain_notice.0),
             "http.drain_timeout_ms" => number(http.drain_timeout.0),
             "ops.listen" => text(&ops.listen),
             "node.roles" => {

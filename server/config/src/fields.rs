@@ -65,6 +65,7 @@ pub(crate) const FIELDS: &[Field] = &[
     number("http.stream_small_room", "people", (0, 1_000_000), "0 to 1000000 people"),
     number("http.stream_near_front", "people", (0, 1_000_000), "0 to 1000000 people"),
     number("http.write_stall_timeout_ms", "ms", (1_000, 300_000), "1000 to 300000 ms"),
+    number("http.drain_notice_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     number("http.drain_timeout_ms", "ms", (0, 600_000), "0 to 600000 ms"),
     text("ops.listen", "an IP address and port"),
     Field { key: "node.roles", kind: Kind::List, allowed: "a list of web, gate and admitter" },

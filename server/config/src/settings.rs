@@ -37,6 +37,7 @@ pub struct Http {
     /// In larger rooms, who is at most so far from the front.
     pub stream_near_front: u64,
     pub write_stall_timeout: Millis,
+    pub drain_notice: Millis,
     pub drain_timeout: Millis,
 }
 

@@ -48,7 +48,7 @@ async fn healthz() -> &'static str {
 /// passed over: visitors need none, and a database that all nodes share would take all of them away at once.
 async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     let mut problems = Vec::new();
-    if state.drain.has_begun() {
+    if state.drain.is_announced() {
         problems.push("draining".to_owned());
     }
     let (store, records) = tokio::join!(
@@ -92,7 +92,7 @@ fn observe(state: &AppState) -> Observed {
         rooms: rooms.collect(),
         store_down: state.store_health.down_for().unwrap_or_default(),
         store_refusing: state.store_health.refusing_for().unwrap_or_default(),
-        draining: state.drain.has_begun(),
+        draining: state.drain.is_announced(),
         roles: state.options.roles,
         leases: state.leases.counts(),
         connections_max: state.options.connections.max,

@@ -4,6 +4,7 @@
 //! A server that cannot be started fails the test: none is skipped. Knows nothing of Jari, so that an adapter's tests need
 //! not build the server.
 
+mod balancer;
 mod binaries;
 mod cluster;
 mod output;
@@ -12,8 +13,10 @@ mod process;
 mod proxy;
 mod server;
 
+pub use balancer::{Balancer, BalancerKind};
 pub use binaries::Kind;
 pub use cluster::Cluster;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::Proxy;
+pub use process::lasting_port;
 pub use server::{Server, free_port};

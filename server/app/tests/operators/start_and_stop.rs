@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jari_testkit::{Process, TestApp};
+use jari_testkit::{Process, TestApp, Visitor, eventually};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -204,6 +204,39 @@ async fn a_drain_tells_streams_to_come_back_and_finishes_what_is_in_flight() {
     assert!(reconnect.json()["after_ms"].is_u64(), "{reconnect:?}");
     assert_eq!(events.next().await, None, "the stream ends");
     drop(stopping.await.expect("it stops within its limit"));
+}
+
+/// Balancers that ask are told before anybody is sent away; a second signal cuts the notice short.
+#[tokio::test]
+async fn issue_4_a_drain_is_announced_while_everybody_is_still_served() {
+    let dir = TempDir::new().expect("a folder");
+    let process = Process::serve(JARI, dir.path()).env("JARI__HTTP__DRAIN_NOTICE_MS", "600000");
+    let mut process = process.start().await;
+    let key = process.wait_for_key().await;
+    let room = json!({
+        "room": "shop", "identity": "anonymous", "title": {"ko": "a", "en": "a"}, "target_url": "/",
+        "settings": {"rate_per_s": 0},
+    });
+    process.operator(&key).post("/v1/admin/rooms", &room).await.expect(201);
+    let visitor = process.visitor();
+    visitor.wait_in("shop").await;
+    let mut events = visitor.events("shop").await;
+    events.next_of("place").await;
+    process.terminate().await;
+    let ops = Visitor::new(process.ops_url());
+    let ready = eventually("it is not ready any more", async || {
+        let ready = ops.get("/readyz").await;
+        (ready.status == 503).then(|| ready.text())
+    })
+    .await;
+    assert!(ready.contains("draining"), "{ready}");
+    ops.get("/healthz").await.expect(200);
+    assert_eq!(process.visitor().wait_in("shop").await.seq, 2, "on a new connection");
+    process.operator(&key).steer("shop", "announce", json!({"text": "soon"})).await.expect(200);
+    let line = events.until("line", |line: &serde_json::Value| !line["notice"].is_null()).await;
+    assert_eq!(line["notice"]["text"], "soon", "the stream goes on");
+    process.terminate().await;
+    assert!(process.wait().await.success(), "{}", process.output());
 }
 
 #[tokio::test]

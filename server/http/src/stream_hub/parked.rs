@@ -269,7 +269,7 @@ mod tests {
     #[tokio::test]
     async fn issue_3_a_quiet_stream_beats_and_a_closed_one_is_noticed() {
         let (mut stream, mut reader) = pair().await;
-        for (second, beats) in [(14, false), (15, true), (29, false), (30, true)] {
+        for (second, beats) in [(2, false), (3, true), (5, false), (6, true)] {
             stream.beat(seconds(second)).expect("it is open");
             assert_eq!(stream.taken_at == seconds(second), beats, "{second}");
         }

@@ -1,0 +1,17 @@
+//! Several nodes behind a real nginx and a real Envoy, by the very configurations in `deploy/`: what visitors notice when a
+//! node dies, hangs or is replaced (nothing that costs them their place), and that no limit of a balancer is met before
+//! Jari's own.
+
+mod configured;
+mod crowd;
+mod deaths;
+mod edge;
+mod house;
+mod many;
+mod page;
+mod repeats;
+mod replaced;
+mod seen;
+
+/// The program under test.
+const JARI: &str = env!("CARGO_BIN_EXE_jari");
