@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::Kind;
 use crate::output::Output;
+use crate::process::signal;
 
 /// Somebody else may take a port between looking and starting.
 const STARTS_MAX: usize = 5;
@@ -25,10 +26,14 @@ pub struct Server {
     role: Role,
     folder: TempDir,
     arguments: Vec<String>,
+    environment: Environment,
     port: u16,
     process: Child,
     output: Output,
 }
+
+/// What a server's environment holds besides.
+type Environment = Vec<(String, String)>;
 
 /// A port that nobody has now.
 ///
@@ -61,7 +66,7 @@ impl Server {
              sentinel failover-timeout {master} 5000\n",
             primary.port
         );
-        Server::start_in(kind, Role::Sentinel(monitor), &[])
+        Server::start_in(kind, Role::Sentinel(monitor), &[], Vec::new())
     }
 
     /// Starts a server with these arguments besides.
@@ -70,10 +75,28 @@ impl Server {
     /// Where it cannot be started, with what it said.
     #[must_use]
     pub fn start_with(kind: Kind, arguments: &[&str]) -> Server {
-        Server::start_in(kind, Role::Store, arguments)
+        Server::start_in(kind, Role::Store, arguments, Vec::new())
     }
 
-    fn start_in(kind: Kind, role: Role, arguments: &[&str]) -> Server {
+    /// As [`Server::start_with`], with these variables in its environment besides: a library that is to be loaded first.
+    ///
+    /// # Panics
+    /// Where it cannot be started, with what it said.
+    #[must_use]
+    pub fn start_in_environment(
+        kind: Kind,
+        arguments: &[&str],
+        environment: Vec<(String, String)>,
+    ) -> Server {
+        Server::start_in(kind, Role::Store, arguments, environment)
+    }
+
+    fn start_in(
+        kind: Kind,
+        role: Role,
+        arguments: &[&str],
+        environment: Environment,
+    ) -> Server {
         let folder = tempfile::tempdir().expect("a folder for the server");
         let is_root = folder.path().metadata().expect("it was just made").uid() == 0;
         if is_root {
@@ -84,9 +107,21 @@ impl Server {
         for _ in 0..STARTS_MAX {
             let port = free_port();
             role.prepare(folder.path(), is_root);
-            let (mut process, output) = spawn(kind, &role, folder.path(), port, &arguments);
+            let with = (arguments.as_slice(), environment.as_slice());
+            let (mut process, output) = spawn(kind, &role, folder.path(), port, with);
             match output.wait_for(role.ready()) {
-                Ok(()) => return Server { kind, role, folder, arguments, port, process, output },
+                Ok(()) => {
+                    return Server {
+                        kind,
+                        role,
+                        folder,
+                        arguments,
+                        environment,
+                        port,
+                        process,
+                        output,
+                    };
+                }
                 Err(lines) => said = lines,
             }
             end(&mut process);
@@ -102,6 +137,22 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Where it keeps its files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes it fall silent, as a machine that hangs: connections stay and nothing answers.
+    pub fn freeze(&self) {
+        signal("STOP", &[self.process.id().to_string()]);
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        signal("CONT", &[self.process.id().to_string()]);
     }
 
     /// Kills the process as a power cut would, and starts it on the same port and folder.
@@ -123,9 +174,9 @@ impl Server {
     /// # Panics
     /// Where it does not come back, with what it said.
     pub fn start_again(&mut self) {
-        let arguments = &self.arguments;
+        let with = (self.arguments.as_slice(), self.environment.as_slice());
         (self.process, self.output) =
-            spawn(self.kind, &self.role, self.folder.path(), self.port, arguments);
+            spawn(self.kind, &self.role, self.folder.path(), self.port, with);
         if let Err(said) = self.output.wait_for(self.role.ready()) {
             panic!("{:?} did not come back: {said}", self.kind);
         }
@@ -223,7 +274,7 @@ fn spawn(
     role: &Role,
     folder: &Path,
     port: u16,
-    arguments: &[String],
+    (arguments, environment): (&[String], &[(String, String)]),
 ) -> (Child, Output) {
     let mut command = Command::new(kind.program());
     match role {
@@ -235,6 +286,7 @@ fn spawn(
         .arg(folder)
         .args(["--daemonize", "no"])
         .args(arguments)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());

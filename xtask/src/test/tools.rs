@@ -8,6 +8,9 @@ use anyhow::{Context, Result, bail};
 use crate::command::{command, run, succeeds};
 use crate::{machine, node};
 
+/// Clocks that are wrong, for one process: only the full run of faults has them.
+const CLOCKS: [(&str, &str); 1] = [("faketime", "/usr/bin/faketime")];
+
 /// Debian's own version, whichever it is: its programs lie in a folder of that name.
 const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
@@ -35,6 +38,13 @@ const BROWSER: [(&str, &str); 2] = [
 const APT_LOCK_SECONDS: &str = "DPkg::Lock::Timeout=300";
 
 const BROWSER_TESTS: &str = "testing/browser";
+
+/// What `cargo xtask faults` starts.
+pub(crate) fn for_faults(root: &Path) -> Result<()> {
+    debian_packages(root, &SERVERS)?;
+    debian_packages(root, &CLOCKS)?;
+    postgres(root)
+}
 
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
