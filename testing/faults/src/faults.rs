@@ -32,9 +32,13 @@ pub(crate) enum Fault {
     FailoverUnheard,
     FailoverNodeLost,
     FailoverSentinel,
+    #[value(name = "cut-1")]
     Cut1,
+    #[value(name = "cut-10")]
     Cut10,
+    #[value(name = "cut-60")]
     Cut60,
+    #[value(name = "cut-one-node-60")]
     CutOneNode60,
     Latency,
     SlotMoved,
@@ -117,7 +121,7 @@ impl Fault {
             node_clock_s: 0,
             caps,
             // Far shorter than the longest outage: silence of that length would be absence.
-            presence_window_ms: 15_000,
+            presence_window_ms: 20_000,
             claim_window_ms: 2 * 3_600_000,
             poll_ms: (1_000, 2_500),
             on_store_failure: "wait",
@@ -150,6 +154,10 @@ impl Fault {
             Fault::RedisClockForward | Fault::RedisClockBack => {
                 Plan { store: Store::Clocked, ..plan }
             }
+            // Whoever was with that node asks another one only when this one has not answered for 8 s.
+            Fault::NodeKilled | Fault::NodeFrozen | Fault::NodesReplaced => {
+                Plan { presence_window_ms: 45_000, ..plan }
+            }
             Fault::WipedAndRestarted
             | Fault::FlushallSmall
             | Fault::FreezeRedis
@@ -159,9 +167,6 @@ impl Fault {
             | Fault::Latency
             | Fault::ScriptsFlushed
             | Fault::Maxmemory
-            | Fault::NodeKilled
-            | Fault::NodeFrozen
-            | Fault::NodesReplaced
             | Fault::Policies => plan,
         }
     }
@@ -183,7 +188,7 @@ impl Fault {
     /// Runs it from an empty room to the last question.
     pub(crate) async fn run(
         self,
-        ground: &Ground,
+        ground: Ground,
         asked: Option<usize>,
         usual: usize,
     ) -> Result<Row> {

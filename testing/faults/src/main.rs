@@ -20,6 +20,7 @@ mod watch;
 mod wire;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -36,6 +37,7 @@ const PEOPLE: usize = 300;
 const PEOPLE_QUICK: usize = 60;
 /// Threads for the crowd and the watchers; starting a server holds one up.
 const THREADS: usize = 6;
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Makes faults on real servers and nodes of this machine, under a bounded crowd, and checks that nobody lost their place,
 /// that the order held, and that no cap was exceeded. Ends with 1 where something did not hold.
@@ -75,6 +77,8 @@ fn main() -> Result<()> {
     let grounds = cli.faults().into_iter().map(|fault| (fault, ground())).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
+        // Nodes end with the thread that started them, so that none outlives a run that is killed.
+        .thread_keep_alive(DAY)
         .enable_all()
         .build()
         .context("cannot start")?;
@@ -107,7 +111,9 @@ impl Cli {
 async fn run_all(cli: &Cli, grounds: Vec<(Fault, Ground)>) -> Vec<Row> {
     let (asked, usual) = (cli.people.map(|people| people as usize), cli.usual());
     let runs = grounds.into_iter().map(|(fault, ground)| async move {
-        let run = tokio::spawn(async move { fault.run(&ground, asked, usual).await });
+        // A thread of its own: servers are waited for on it, and what is asked of them does not travel between threads.
+        let (own, here) = (ground, tokio::runtime::Handle::current());
+        let run = tokio::task::spawn_blocking(move || here.block_on(fault.run(own, asked, usual)));
         let why = match run.await {
             Ok(Ok(row)) => {
                 println!("{}", table::plain(&row));

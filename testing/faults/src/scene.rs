@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jari_api::PlaceStatus;
-use parking_lot::RwLock;
 use tokio::time::Instant;
 use url::Url;
 
@@ -19,7 +18,7 @@ const BETWEEN_CLICKS: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Scene {
     pub(crate) room: String,
-    doors: RwLock<Vec<Url>>,
+    doors: Vec<Url>,
     pub(crate) truth: Truth,
     pub(crate) seen: Seen,
     /// Held for writing, everybody stands still.
@@ -30,24 +29,19 @@ impl Scene {
     pub(crate) fn new(room: &str, doors: Vec<Url>, truth: Truth) -> Scene {
         Scene {
             room: room.to_owned(),
-            doors: RwLock::new(doors),
+            doors,
             truth,
             seen: Seen::default(),
             going: tokio::sync::RwLock::new(()),
         }
     }
 
-    pub(crate) fn add_door(&self, node: Url) {
-        self.doors.write().push(node);
-    }
-
     pub(crate) fn doors(&self) -> usize {
-        self.doors.read().len()
+        self.doors.len()
     }
 
     fn door(&self, person: &Person) -> Url {
-        let doors = self.doors.read();
-        doors[person.door % doors.len()].clone()
+        self.doors[person.door % self.doors.len()].clone()
     }
 
     /// Gets a person an identity, at another node the next time where this one does not answer.

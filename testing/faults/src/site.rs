@@ -85,7 +85,7 @@ impl Site {
     ///
     /// # Errors
     /// Where something cannot be made; what cannot be started panics with what it said.
-    pub(crate) async fn start(ground: &Ground, plan: &Plan) -> Result<Site> {
+    pub(crate) async fn start(ground: Ground, plan: Plan) -> Result<Site> {
         let folder = open_folder()?;
         let client = Client::builder().timeout(Duration::from_secs(10)).build()?;
         let mut site = Site {
@@ -96,7 +96,7 @@ impl Site {
             store_clock: None,
             nodes: Vec::new(),
             key: String::new(),
-            ground: ground.clone(),
+            ground,
             client,
             folder,
         };
@@ -108,7 +108,7 @@ impl Site {
                 site.key = site.nodes[0].key().await;
             }
         }
-        site.operate(Method::POST, "/v1/admin/rooms", &room(ROOM, plan)).await?;
+        site.operate(Method::POST, "/v1/admin/rooms", &room(ROOM, &plan)).await?;
         Ok(site)
     }
 

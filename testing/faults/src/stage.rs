@@ -48,8 +48,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) async fn set(ground: &Ground, plan: Plan, people: usize) -> Result<Stage> {
-        let site = Site::start(ground, &plan).await?;
+    pub(crate) async fn set(ground: Ground, plan: Plan, people: usize) -> Result<Stage> {
+        let site = Site::start(ground, plan).await?;
         let mut watch = Watch::new(ROOM, &site.key);
         for node in &site.nodes {
             watch.also(node.url(), &node.ops_url());
