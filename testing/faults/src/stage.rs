@@ -74,9 +74,16 @@ impl Stage {
         self.scene().truth.found.note(Kind::Run, text.into());
     }
 
-    /// People come until it is full inside and all of them have a place.
+    /// People come, once every node knows the room, until it is full inside and all of them have a place.
     pub(crate) async fn fill(&mut self) {
         let people = self.people;
+        let deadline = Instant::now() + FILLED_WITHIN;
+        while !self.watch.seen.are_well(self.site.alive()) {
+            if Instant::now() > deadline {
+                return self.broken("the nodes are not ready before anything was done to them");
+            }
+            sleep(LOOK).await;
+        }
         self.crowd.come(people, Duration::from_millis(5));
         let capacity = usize::try_from(self.plan.caps.capacity).expect("a room, not a city");
         let deadline = Instant::now() + FILLED_WITHIN;
