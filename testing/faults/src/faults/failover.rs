@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::stage::Stage;
 
 /// What the replica lacks: people come, go in and leave in it.
 const LACKS: Duration = Duration::from_millis(1_500);
-/// How long the other nodes stay behind the one that had heard nothing.
-const COMES_FIRST_BY: Duration = Duration::from_millis(1_500);
+/// How long the other nodes stay behind the one that had heard nothing, at most: until it has given its people numbers, or
+/// has not, as it should.
+const COMES_FIRST_BY: Duration = Duration::from_secs(5);
 /// People who come to that node first.
 const FIRST_COMERS: usize = 10;
 
@@ -50,8 +51,22 @@ pub(super) async fn to_a_lagging_replica(stage: &mut Stage, with: With) {
     unheard.iter().for_each(crate::wire::Wire::open);
     if with == With::Unheard {
         stage.crowd.come_to(last, FIRST_COMERS, Duration::ZERO);
-        sleep(COMES_FIRST_BY).await;
+        let given = numbers_of_the_last(stage, FIRST_COMERS).await;
+        stage.note(format!("{given} of {FIRST_COMERS} got a number from the node that knew least"));
         stage.site.wires.iter().for_each(crate::wire::Wire::open);
+    }
+}
+
+/// Waits until so many of those who came last have a number; how many do in time.
+async fn numbers_of_the_last(stage: &Stage, many: usize) -> usize {
+    let deadline = Instant::now() + COMES_FIRST_BY;
+    loop {
+        let places = stage.crowd.places().await;
+        let given = places.iter().rev().take(many).filter(|place| place.seq > 0).count();
+        if given == many || Instant::now() > deadline {
+            return given;
+        }
+        sleep(Duration::from_millis(50)).await;
     }
 }
 
