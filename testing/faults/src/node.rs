@@ -49,15 +49,17 @@ impl Node {
         let mut builder = if *as_nobody {
             let (user, group) = (format!("--reuid={ORDINARY}"), format!("--regid={ORDINARY}"));
             let whom = [user.as_str(), &group, "--clear-groups", "--pdeathsig", "KILL", "--"];
-            Process::command("setpriv", &whom).arg(&program)
+            Process::command("setpriv", &whom).arg("env")
         } else {
-            Process::command(&program, &[])
+            Process::command("env", &[])
         };
+        // By `env`, so that a library that is to be loaded first is loaded into the node alone.
         for (name, value) in environment {
-            builder = builder.env(name, value);
+            builder = builder.arg(format!("{name}={value}"));
         }
         let listen = |port: u16| format!("127.0.0.1:{port}");
         let started = builder
+            .arg(&program)
             .arg("serve")
             .arg("--config=/dev/null")
             .arg(format!("--listen={}", listen(self.ports.0)))
