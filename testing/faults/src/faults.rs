@@ -230,7 +230,9 @@ impl Fault {
             Fault::SlotMoved => servers::move_slot(stage).await,
             Fault::ScriptsFlushed => servers::forget_scripts(stage, seconds(10)).await,
             Fault::Maxmemory => servers::fill_memory(stage, seconds(10)).await,
-            Fault::NodeClockAhead | Fault::NodeClockBehind => clocks::let_time_pass(stage).await,
+            Fault::NodeClockAhead | Fault::NodeClockBehind => {
+                return clocks::let_time_pass(stage).await;
+            }
             Fault::RedisClockForward => return clocks::jump(stage, 300).await,
             Fault::RedisClockBack => return clocks::jump(stage, -300).await,
             Fault::NodeKilled => nodes::kill(stage, seconds(10)).await,

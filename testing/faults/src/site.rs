@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use jari_api::RoomView;
 use jari_servers::{Cluster, Kind, Server};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
@@ -238,6 +239,16 @@ impl Site {
             }
             sleep(Duration::from_millis(300)).await;
         }
+    }
+
+    /// A node's time of day, seconds since 1970.
+    ///
+    /// # Errors
+    /// Where it does not tell.
+    pub(crate) async fn time_of(&self, node: usize) -> Result<i64> {
+        let url = self.nodes[node].url().join(&format!("/v1/rooms/{ROOM}"))?;
+        let view: RoomView = self.client.get(url).send().await?.json().await?;
+        Ok(i64::try_from(view.server_time.0.0 / 1_000)?)
     }
 
     /// Steers the room: pause, resume.

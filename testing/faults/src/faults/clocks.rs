@@ -12,11 +12,16 @@ const WHILE: Duration = Duration::from_secs(30);
 
 /// The node's clock has been wrong all along: people go through both nodes meanwhile, and some change from one to the
 /// other with what they hold.
-pub(super) async fn let_time_pass(stage: &mut Stage) {
+pub(super) async fn let_time_pass(stage: &mut Stage) -> Result<()> {
+    let last = stage.site.nodes.len() - 1;
+    let (right, wrong) = (stage.site.time_of(0).await?, stage.site.time_of(last).await?);
+    let (off, planned) = (wrong - right, stage.plan.node_clock_s);
+    anyhow::ensure!((off - planned).abs() < 10, "its clock is off by {off} s, not {planned} s");
     sleep(WHILE / 2).await;
     stage.crowd.turn_all().await;
     sleep(WHILE / 2).await;
     stage.note("everybody changed to the other node halfway");
+    Ok(())
 }
 
 /// The server's clock is set, by so many seconds.
