@@ -62,7 +62,9 @@ fn report(id: &RoomId, room: &Room) -> RoomReport {
     RoomReport {
         room: id.clone(),
         used_grant: ledger.last_grant_no(),
+        live_quota: ledger.live_quota(),
         live: ledger.live_at_most(),
         wants: if ledger.admits() { ledger.callable() } else { 0 },
+        recovering: ledger.is_recovering(),
     }
 }

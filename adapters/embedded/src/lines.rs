@@ -212,7 +212,11 @@ impl Lines {
         self.rooms.insert(id.clone(), Line { feed, ..line });
     }
 
-    pub(crate) fn delete(&mut self, id: &RoomId) -> bool {
+    pub(crate) fn delete(&mut self, id: &RoomId, until: Incarnation) -> bool {
+        let is_meant = |line: &Line| line.room.ledger().origin() <= until;
+        if !self.rooms.get(id).is_some_and(is_meant) {
+            return false;
+        }
         let Some(line) = self.rooms.remove(id) else {
             return false;
         };

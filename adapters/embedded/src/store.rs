@@ -11,7 +11,7 @@ use jari_line::{
     SeenBits, Settings, Telling,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
-use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -154,9 +154,13 @@ impl LineStore for EmbeddedStore {
         Box::pin(self.call(move |lines| Ok(lines.create(&room, settings))))
     }
 
-    fn delete(&self, room: &RoomId) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn delete(
+        &self,
+        room: &RoomId,
+        until: Incarnation,
+    ) -> BoxFuture<'_, Result<bool, StoreError>> {
         let room = room.clone();
-        Box::pin(self.call(move |lines| Ok(lines.delete(&room))))
+        Box::pin(self.call(move |lines| Ok(lines.delete(&room, until))))
     }
 
     fn join(
@@ -269,7 +273,13 @@ impl LineStore for EmbeddedStore {
         })
     }
 
-    fn recover(&self, room: &RoomId, settings: Settings, loss: Loss) -> Answer<'_, RecoverOutcome> {
+    fn recover(
+        &self,
+        room: &RoomId,
+        settings: Settings,
+        loss: Loss,
+        _node: NodeId,
+    ) -> Answer<'_, RecoverOutcome> {
         let room = room.clone();
         Box::pin(self.call(move |lines| Ok(lines.recover(&room, settings, &loss))))
     }

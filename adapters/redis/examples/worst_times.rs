@@ -225,11 +225,11 @@ async fn inside(bench: &mut Bench) -> Result<()> {
 /// The room is gone: a node tells all it knows, everybody shows their receipt, and the window ends.
 async fn lost(bench: &mut Bench) -> Result<()> {
     let known = bench.store.read(&bench.room).await?.outcome;
-    bench.store.delete(&bench.room).await?;
+    bench.store.delete(&bench.room, known.mark().incarnation).await?;
     bench.report("(delete)").await?;
     let loss = Loss::Seen(Past { mark: known.mark(), origin: Some(known.origin()) });
     let settings = known.settings().clone();
-    bench.store.recover(&bench.room, settings.clone(), loss).await?;
+    bench.store.recover(&bench.room, settings.clone(), loss, 1).await?;
     bench.note().await?;
     bench.report("recover from nothing").await?;
     for telling in known.tellings(known.mark()) {
@@ -259,7 +259,7 @@ async fn lost(bench: &mut Bench) -> Result<()> {
     bench.report("read while it recovers, all receipts shown").await?;
     bench.tick(1_000).await?;
     bench.report("tick that ends the recovery").await?;
-    bench.store.recover(&bench.room, settings, Loss::Declared).await?;
+    bench.store.recover(&bench.room, settings, Loss::Declared, 1).await?;
     bench.note().await?;
     bench.report("recover that goes on from a million").await?;
     for _ in 0..31 {

@@ -7,6 +7,7 @@ end
 local now = wall_ms()
 begin_fresh(math.max(now, (room.buried or 0) + 1), now, settings_in(ARGV[5]))
 begin_clock(now)
+settle_here()
 record('created', { 'now', text(now), 'settings', ARGV[5] })
 due_news = next_tick
 return answer(1)

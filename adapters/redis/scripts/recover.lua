@@ -1,5 +1,6 @@
 -- recover: begins a new incarnation where history was lost. ARGV[5]: 'seen' or 'declared'; ARGV[6] to ARGV[9]: what the
--- caller has seen, incarnation, event, next number and origin ('' for unknown); ARGV[10]: settings, should nothing be left.
+-- caller has seen, incarnation, event, next number and origin ('' for unknown); ARGV[10]: settings, should nothing be left;
+-- ARGV[11]: the node that calls.
 local declared = ARGV[5] == 'declared'
 local past = { incarnation = tonumber(ARGV[6]), event_no = tonumber(ARGV[7]), next_seq = tonumber(ARGV[8]),
   origin = tonumber(ARGV[9]) }
@@ -31,6 +32,8 @@ local function begin(incarnation, now, top, origin, begins_before, awaited, left
   put('rec_awaited', awaited or '-')
   put('ev_from', 1)
   put('ev_bytes', 0)
+  settle_here()
+  for _, name in ipairs({ 'asked_at', 'asked_from', 'asked_agree' }) do put(name, '') end
   redis.call('UNLINK', EV)
   record('recovering', { 'now', text(now), 'until', text(room.lull_until), 'after_in', left and left.incarnation or '',
     'after_no', left and left.event_no or '', 'settings', left and '' or ARGV[10], 'origin', raw_origin or '',
@@ -51,18 +54,52 @@ local function begin_from_nothing(now, above)
   return begin(incarnation, now, math.max(past.next_seq, 1), past.origin, '', nil, nil)
 end
 
--- Nodes that attended within a minute of the last tick, in order; nil where there were none.
-local function fresh_nodes()
+-- Nodes that attended within a minute before `at`, in order.
+local function fresh_nodes(at)
   local flat, fresh = redis.call('HGETALL', NODES), {}
   for i = 1, #flat, 2 do
-    if room.now - tonumber(flat[i + 1]) <= NODE_FRESH then fresh[#fresh + 1] = flat[i] end
+    if at - tonumber(flat[i + 1]) <= NODE_FRESH then fresh[#fresh + 1] = flat[i] end
   end
-  if #fresh == 0 then return nil end
   table.sort(fresh, function(one, other)
     if #one ~= #other then return #one < #other end
     return one < other
   end)
-  return table.concat(fresh, ',')
+  return fresh
+end
+
+-- Until when the room was served. It was at its last tick, unless nobody was in it: such a room is ticked no more.
+local function served_until()
+  return is_peopled() and room.now or math.max(room.now, wall_ms())
+end
+
+-- A copy that perhaps lacks nothing, and a caller who misses nothing. Whoever served the room is asked: once each of them
+-- has called and missed nothing, the room is at home here. Time is left for those who came in the very moments that may
+-- be lost. nil where somebody is silent for too long: then what that one knows is unknown, and the room recovers.
+local function asked_all()
+  local wall = wall_ms()
+  if raw.asked_at ~= here or wall < room.asked_from then
+    put('asked_at', here)
+    put('asked_from', wall)
+    put('asked_agree', '')
+  end
+  local agree = { [ARGV[11]] = true }
+  for node in string.gmatch(raw.asked_agree, '%d+') do agree[node] = true end
+  local is_silent, names = false, {}
+  for _, node in ipairs(fresh_nodes(served_until())) do
+    if agree[node] then names[#names + 1] = node else is_silent = true end
+  end
+  put('asked_agree', table.concat(names, ','))
+  local waited = wall - room.asked_from
+  local is_known = not is_silent and waited >= RECOVERY_MIN
+  if is_known then
+    settle_here()
+    for _, name in ipairs({ 'asked_at', 'asked_from', 'asked_agree' }) do put(name, '') end
+  elseif waited >= ASKING_MAX then
+    return nil
+  end
+  store()
+  if not is_known then return 'asking' end
+  return is_recovering() and 'under_way' or 'nothing_lost'
 end
 
 -- Any number may come back: the bitmaps count from place 0 until the window's end.
@@ -111,7 +148,14 @@ if not raw.incarnation then
   return begin_from_nothing(now, room.buried or 0)
 end
 if room.format > FORMAT then return { 'newer', room.format, FORMAT } end
-if not is_behind() then return answer({ is_recovering() and 'under_way' or 'nothing_lost' }) end
+local is_copy = false
+if not is_behind() then
+  local history = whose_history()
+  if history == 'same' then return answer({ is_recovering() and 'under_way' or 'nothing_lost' }) end
+  is_copy = true
+  local outcome = history == 'other' and not declared and asked_all()
+  if outcome then return answer({ outcome }) end
+end
 local now = store_time()
 if not declared and past.origin and past.origin > room.incarnation then
   return begin_from_nothing(now, room.incarnation)
@@ -121,7 +165,12 @@ local origin = room.origin
 if not is_recovering() then origin = room.origin or room.incarnation end
 local left = { incarnation = raw.incarnation, event_no = raw.event_no }
 local top = math.max(room.next_seq, past.next_seq)
-local awaited = not declared and fresh_nodes() or nil
+-- Where nobody knows who was there, the window runs its whole time; but not for somebody who comes to an empty room.
+local awaited
+if not declared then
+  local fresh = fresh_nodes(is_copy and served_until() or room.now)
+  if #fresh > 0 or (is_copy and not is_peopled()) then awaited = table.concat(fresh, ',') end
+end
 local incarnation = math.max(now, math.max(room.incarnation, past.incarnation) + 1)
 unbase()
 tell_own()

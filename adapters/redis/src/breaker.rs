@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::error::Failure;
 use crate::limits::{BREAKER_FAILURES, RETRY_FIRST, RETRY_MAX};
 
 /// Half of the pause is by chance. The keys of the standard hasher differ by process and by use: enough to spread nodes.
@@ -23,17 +24,19 @@ pub(crate) struct Breaker {
     failures: u32,
     /// Nobody tries before.
     closed_until: Option<Instant>,
-    /// What the last failure said.
+    /// What the last failure said, and whether it was that nothing was said: refused calls are of the same kind.
     reason: String,
+    silent: bool,
 }
 
 impl Breaker {
-    /// Why a call should not be tried now. Whoever is let in while the breaker is open holds others off for a moment.
-    pub(crate) fn refusal(&mut self, now: Instant) -> Option<String> {
+    /// Why a call should not be tried now, and whether that is the server's silence. Whoever is let in while the breaker is
+    /// open holds others off for a moment.
+    pub(crate) fn refusal(&mut self, now: Instant) -> Option<(String, bool)> {
         let until = self.closed_until?;
         if now < until {
             let ms = (until - now).as_millis();
-            return Some(format!("{}; tried again in {ms} ms", self.reason));
+            return Some((format!("{}; tried again in {ms} ms", self.reason), self.silent));
         }
         self.closed_until = Some(now + pause_after(0));
         None
@@ -45,9 +48,10 @@ impl Breaker {
     }
 
     /// A call or a connection that brought no answer; a failed connection says it all at once.
-    pub(crate) fn failed(&mut self, now: Instant, reason: &str, connecting: bool) {
+    pub(crate) fn failed(&mut self, now: Instant, failure: &Failure, connecting: bool) {
         self.failures = self.failures.saturating_add(1);
-        reason.clone_into(&mut self.reason);
+        failure.text.clone_into(&mut self.reason);
+        self.silent = failure.silent;
         let told = if connecting { 1 } else { BREAKER_FAILURES };
         if self.failures >= told {
             self.closed_until = Some(now + pause_after(self.failures - told));
@@ -64,12 +68,12 @@ mod tests {
         let mut breaker = Breaker::default();
         let start = Instant::now();
         for _ in 1..BREAKER_FAILURES {
-            breaker.failed(start, "no answer", false);
+            breaker.failed(start, &Failure::silence("no answer".into()), false);
             assert_eq!(breaker.refusal(start), None, "a lost answer is no outage");
         }
-        breaker.failed(start, "no answer", false);
-        let refusal = breaker.refusal(start).expect("open");
-        assert!(refusal.starts_with("no answer; tried again in"), "{refusal}");
+        breaker.failed(start, &Failure::silence("no answer".into()), false);
+        let (refusal, silent) = breaker.refusal(start).expect("open");
+        assert!(silent && refusal.starts_with("no answer; tried again in"), "{refusal}");
         let later = start + RETRY_FIRST;
         assert_eq!(breaker.refusal(later), None, "one tries");
         assert!(breaker.refusal(later).is_some(), "the others wait for it");
@@ -89,7 +93,8 @@ mod tests {
     fn a_failed_connection_opens_at_once() {
         let mut breaker = Breaker::default();
         let start = Instant::now();
-        breaker.failed(start, "refused", true);
-        assert!(breaker.refusal(start).is_some());
+        let refused = Failure { silent: false, ..Failure::silence("refused".into()) };
+        breaker.failed(start, &refused, true);
+        assert!(breaker.refusal(start).is_some_and(|(_, silent)| !silent));
     }
 }

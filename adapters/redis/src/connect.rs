@@ -11,7 +11,9 @@ use redis::{
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::address::{Address, Arrangement, with_pushes};
-use crate::limits::{CALL_DEADLINE, CONNECT_DEADLINE};
+use crate::limits::{
+    CALL_DEADLINE, CLUSTER_RETRIES, CLUSTER_RETRY_MAX_MS, CLUSTER_RETRY_MIN_MS, CONNECT_DEADLINE,
+};
 
 /// A connection that many callers share.
 #[derive(Clone)]
@@ -137,7 +139,10 @@ fn cluster(
 ) -> RedisResult<ClusterClient> {
     let mut builder = ClusterClientBuilder::new(nodes.to_vec())
         .connection_timeout(CONNECT_DEADLINE)
-        .response_timeout(CALL_DEADLINE);
+        .response_timeout(CALL_DEADLINE)
+        .retries(CLUSTER_RETRIES)
+        .min_retry_wait(CLUSTER_RETRY_MIN_MS)
+        .max_retry_wait(CLUSTER_RETRY_MAX_MS);
     if let Some(certificates) = certificates {
         builder = builder.certs(certificates);
     }

@@ -23,18 +23,21 @@ pub(crate) struct Failure {
     pub(crate) connection_lost: bool,
     /// The server did not come to answer at all, so it counts against it.
     pub(crate) unanswered: bool,
+    /// It took its time: neither an answer nor a refusal came by the deadline.
+    pub(crate) silent: bool,
 }
 
 impl Failure {
-    pub(crate) fn unanswered(text: String) -> Self {
-        Failure { text, connection_lost: true, unanswered: true }
+    /// Nothing was heard by the deadline.
+    pub(crate) fn silence(text: String) -> Self {
+        Failure { text, connection_lost: true, unanswered: true, silent: true }
     }
 
     /// The server answered, but nothing that a script of this release answers.
     pub(crate) fn odd_answer(what: &str) -> Self {
         let text =
             format!("it answered {what}, which no release of Jari does: is it the right server?");
-        Failure { text, connection_lost: false, unanswered: false }
+        Failure { text, connection_lost: false, unanswered: false, silent: false }
     }
 }
 
@@ -56,6 +59,10 @@ impl From<RedisError> for Failure {
             (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
                 format!("its ACL does not let this user do what Jari needs ({said})")
             }
+            // What a script may not do is told in the words of the script's failure.
+            _ if said.contains("ACL failure in script") => {
+                format!("its ACL does not let this user do what Jari's scripts need ({said})")
+            }
             (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
                 format!("it is a replica now ({said}); the new primary is looked for")
             }
@@ -67,12 +74,16 @@ impl From<RedisError> for Failure {
             ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown)
         );
         let dropped = error.is_unrecoverable_error() || error.is_connection_dropped();
-        Failure { text, connection_lost: moved || (dropped && !server), unanswered: !server }
+        let silent = !server && error.is_timeout();
+        Failure { text, connection_lost: moved || (dropped && !server), unanswered: !server, silent }
     }
 }
 
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
-        StoreError::Unavailable(failure.text)
+        match failure.silent {
+            true => StoreError::Silent(failure.text),
+            false => StoreError::Unavailable(failure.text),
+        }
     }
 }

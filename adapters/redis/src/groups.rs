@@ -76,7 +76,8 @@ impl Groups {
         Groups { rooms }
     }
 
-    /// What the group lends `room` for its tick; nothing where it is no member.
+    /// What the group lends `room` for its tick; nothing where it is no member. A group that is not there was lost, for the
+    /// room names it.
     pub(crate) async fn grant(
         &self,
         group: &GroupId,
@@ -84,10 +85,12 @@ impl Groups {
     ) -> Result<Option<GroupGrant>, StoreError> {
         let mut version = self.read(group).await?;
         for _ in 0..SWAP_ATTEMPTS {
-            let Some(mut stored) = version.stored.filter(|stored| stored.members.contains(room))
-            else {
-                return Ok(None);
+            let Some(mut stored) = version.stored else {
+                return Err(StoreError::UnknownGroup(group.clone()));
             };
+            if !stored.members.contains(room) {
+                return Ok(None);
+            }
             let mut lent = stored.waiting.remove(room);
             if lent.is_none() {
                 let reports = self.reports(&stored.members).await?;
@@ -123,7 +126,9 @@ impl Groups {
         let mut said = reply.outcome;
         let grouped = said.number()? == 1;
         let (used_grant, live, wants) = (said.number()?, said.number()?, said.number()?);
-        Ok(grouped.then_some(RoomReport { room, used_grant, live, wants }))
+        let (live_quota, recovering) = (said.number()?, said.number()? == 1);
+        let report = RoomReport { room, used_grant, live_quota, live, wants, recovering };
+        Ok(grouped.then_some(report))
     }
 
     /// Makes the group or sets its limits and members; all other rooms are released.

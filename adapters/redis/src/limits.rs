@@ -18,6 +18,12 @@ pub(crate) const CALLS_MAX: usize = 256;
 /// How long making a connection may take, with TLS and sign-in; a whole Cluster is looked up in it too.
 pub(crate) const CONNECT_DEADLINE: Duration = Duration::from_secs(2);
 
+/// Tries of one call in a Cluster, where a slot moves or a node is gone, and the longest pause before one in milliseconds:
+/// all within the call's deadline, so that a node that refuses is told as one and not as silence.
+pub(crate) const CLUSTER_RETRIES: u32 = 4;
+pub(crate) const CLUSTER_RETRY_MIN_MS: u64 = 20;
+pub(crate) const CLUSTER_RETRY_MAX_MS: u64 = 200;
+
 /// Calls that fail in a row before the breaker opens: one lost answer is no outage.
 pub(crate) const BREAKER_FAILURES: u32 = 5;
 
@@ -51,6 +57,10 @@ const UNTICKED: Millis = Millis(3_000);
 /// millisecond each time.
 pub(crate) const DUE_CHECKED: usize = 16;
 
+/// A node that served a room and does not say, for so long after the room's server began anew, whether it misses anything:
+/// twice the longest pause between its tries to connect.
+const ASKING_MAX: Millis = Millis(10_000);
+
 /// Receipts that one field of a room that recovers holds: a million are eight thousand fields, and a new one writes less
 /// than a kilobyte.
 pub(crate) const RECEIPT_CHUNK: usize = 128;
@@ -82,6 +92,9 @@ pub(crate) const TIDYING: Tidying =
 const REBASE_UNCLAIMED_MAX: u64 = 50_000;
 
 const _: () = assert!(TIDYING.rebase_bits.is_multiple_of(8));
+const _: () =
+    assert!(CLUSTER_RETRIES as u64 * CLUSTER_RETRY_MAX_MS < CALL_DEADLINE.as_millis() as u64);
+const _: () = assert!(ASKING_MAX.0 > limits::RECOVERY_MIN.0, "the silent have until then");
 const _: () = assert!(EV_SEGMENT_BYTES > 8 * limits::SEEN_MAX_BYTES as u64);
 
 /// The scripts' constants: names and values.
@@ -94,6 +107,7 @@ pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
         ("SEQ_JUMP", limits::SEQ_JUMP),
         ("RECOVERY_WINDOW", limits::RECOVERY_WINDOW.0),
         ("RECOVERY_MIN", limits::RECOVERY_MIN.0),
+        ("ASKING_MAX", ASKING_MAX.0),
         ("NODE_FRESH", limits::NODE_FRESH.0),
         ("ATTEND_EVERY", limits::ATTEND_EVERY.0),
         ("NODES_MAX", limits::NODES_MAX as u64),

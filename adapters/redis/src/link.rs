@@ -62,9 +62,9 @@ impl Link {
     async fn ready(&self) -> Result<(u64, Connection, SemaphorePermit<'_>), Failure> {
         let place = self.places.acquire().await.expect("the semaphore is never closed");
         let refusal = self.breaker.lock().refusal(Instant::now());
-        if let Some(refusal) = refusal {
+        if let Some((refusal, silent)) = refusal {
             let text = format!("{:?} does not answer: {refusal}", self.address);
-            return Err(Failure { text, connection_lost: false, unanswered: true });
+            return Err(Failure { text, connection_lost: false, unanswered: true, silent });
         }
         let (number, connection) = self.connected().await?;
         Ok((number, connection, place))
@@ -106,7 +106,7 @@ impl Link {
     /// Notes a failure: throws the connection away where it is of no more use, and tells the breaker.
     async fn failed(&self, failure: &Failure, number: Option<u64>, connecting: bool) {
         if failure.unanswered {
-            self.breaker.lock().failed(Instant::now(), &failure.text, connecting);
+            self.breaker.lock().failed(Instant::now(), failure, connecting);
         } else {
             self.breaker.lock().succeeded();
         }
@@ -132,7 +132,7 @@ async fn within<T>(
         Ok(answer) => answer.map_err(Failure::from),
         Err(_) => {
             let ms = deadline.as_millis();
-            Err(Failure::unanswered(format!("it did not answer within {ms} ms")))
+            Err(Failure::silence(format!("it did not answer within {ms} ms")))
         }
     }
 }

@@ -145,6 +145,7 @@ pub(crate) fn change(mut answer: Answer) -> Result<ChangeOutcome, Failure> {
 pub(crate) fn recover(mut answer: Answer) -> Result<RecoverOutcome, Failure> {
     match answer.text()?.as_str() {
         "nothing_lost" => Ok(RecoverOutcome::NothingLost),
+        "asking" => Ok(RecoverOutcome::Asking),
         "under_way" => Ok(RecoverOutcome::UnderWay),
         "began" => Ok(RecoverOutcome::Began),
         other => Err(odd(other)),

@@ -24,7 +24,7 @@ fn maybe(number: Option<u64>) -> String {
 }
 
 /// What `recover` is told beside the mark.
-pub(crate) fn loss(loss: &Loss, settings: &Settings) -> Vec<Vec<u8>> {
+pub(crate) fn loss(loss: &Loss, settings: &Settings, node: NodeId) -> Vec<Vec<u8>> {
     let (word, past) = match loss {
         Loss::Seen(past) => ("seen", *past),
         Loss::Declared => ("declared", jari_line::Past::default()),
@@ -34,6 +34,7 @@ pub(crate) fn loss(loss: &Loss, settings: &Settings) -> Vec<Vec<u8>> {
     own.extend(mark);
     own.push(maybe(past.origin).into_bytes());
     own.push(settings_text::write(settings).into_bytes());
+    own.push(decimal(node));
     own
 }
 

@@ -14,12 +14,26 @@ macro_rules! part {
 }
 
 const ROOM: &str = part!("room");
+const HOME: &str = part!("home");
+const GUARD: &str = part!("guard");
 /// What every operation on an existing room begins with.
-const BASE: &[&str] =
-    &[ROOM, part!("guard"), part!("bits"), part!("passes"), part!("descent"), part!("due")];
+const BASE: &[&str] = &[
+    ROOM,
+    HOME,
+    GUARD,
+    part!("at_home"),
+    part!("bits"),
+    part!("passes"),
+    part!("descent"),
+    part!("due"),
+];
+
+/// The same for what only looks and gives nothing: it may be asked of a copy of the room, too.
+const OF_COPIES: &[&str] =
+    &[ROOM, GUARD, part!("bits"), part!("passes"), part!("descent"), part!("due")];
 
 /// The same for a room that may not be there.
-const RECOVER: &[&str] = &[ROOM, part!("bits"), part!("passes")];
+const RECOVER: &[&str] = &[ROOM, HOME, part!("bits"), part!("passes")];
 
 /// May write at `maxmemory`: what it frees, or what nobody may lose by a full store, is worth its few bytes.
 const ALLOW_OOM: &str = "allow-oom";
@@ -48,7 +62,7 @@ macro_rules! source {
 }
 
 const SOURCES: &[Source] = &[
-    source!("create", "", &[ROOM], ["clock", "settings", "fresh", "due"]),
+    source!("create", "", &[ROOM, HOME], ["clock", "settings", "fresh", "due"]),
     source!("delete", ALLOW_OOM, &[ROOM], []),
     source!("join", "", BASE, ["subjects", "phase"]),
     source!("leave", ALLOW_OOM, BASE, ["subjects", "ends"]),
@@ -61,16 +75,16 @@ const SOURCES: &[Source] = &[
     source!("end_pass", ALLOW_OOM, BASE, ["ids", "ends"]),
     source!("revoke", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("change", ALLOW_OOM, BASE, ["subjects", "ends", "phase", "settings"]),
-    source!("read", READS, &[ROOM, part!("guard")], []),
-    source!("events", READS, &[ROOM, part!("guard")], []),
-    source!("report", ALLOW_OOM, BASE, ["phase", "report"]),
+    source!("read", READS, &[ROOM, HOME, GUARD, part!("at_home")], []),
+    source!("events", READS, &[ROOM, HOME, GUARD], []),
+    source!("report", ALLOW_OOM, OF_COPIES, ["phase", "report"]),
     source!("set_group", ALLOW_OOM, &[ROOM], []),
     source!("group", ALLOW_OOM, &[], []),
     source!("recover", ALLOW_OOM, RECOVER, ["clock", "settings", "fresh", "descent", "sets"]),
     source!("restore", ALLOW_OOM, BASE, ["settings", "sets"]),
     source!("reattach", ALLOW_OOM, BASE, ["subjects", "sets", "receipts"]),
     source!("attend", ALLOW_OOM, BASE, []),
-    source!("wants", READS, BASE, []),
+    source!("wants", READS, OF_COPIES, []),
     source!("due", READS, &[], []),
     source!("note_due", ALLOW_OOM, &[], []),
 ];

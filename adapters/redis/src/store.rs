@@ -195,9 +195,10 @@ impl RedisStore {
         room: &RoomId,
         settings: &Settings,
         loss: &Loss,
+        node: NodeId,
     ) -> Result<Reply<RecoverOutcome>, StoreError> {
         self.list(room).await?;
-        let own = recovery_text::loss(loss, settings);
+        let own = recovery_text::loss(loss, settings, node);
         let outcome = |answer, _| outcomes::recover(answer);
         self.on("recover", room, Mark::NONE, own, outcome).await
     }
@@ -208,8 +209,9 @@ impl RedisStore {
         self.on("create", room, Mark::NONE, own, |mut answer, _| Ok(answer.number()? == 1)).await
     }
 
-    async fn delete(&self, room: &RoomId) -> Result<bool, StoreError> {
-        let Said::Done(mut reply) = self.rooms.say("delete", room, Vec::new()).await? else {
+    async fn delete(&self, room: &RoomId, until: Incarnation) -> Result<bool, StoreError> {
+        let said = self.rooms.say("delete", room, vec![decimal(until)]).await?;
+        let Said::Done(mut reply) = said else {
             return Ok(false);
         };
         if let Err(error) = self.rooms.note_due(room, reply.mark, due::GONE).await {
@@ -277,9 +279,13 @@ impl LineStore for RedisStore {
         Box::pin(async move { self.create(&room, settings).await })
     }
 
-    fn delete(&self, room: &RoomId) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn delete(
+        &self,
+        room: &RoomId,
+        until: Incarnation,
+    ) -> BoxFuture<'_, Result<bool, StoreError>> {
         let room = room.clone();
-        Box::pin(async move { self.delete(&room).await })
+        Box::pin(async move { self.delete(&room, until).await })
     }
 
     fn join(
@@ -429,9 +435,10 @@ impl LineStore for RedisStore {
         room: &RoomId,
         settings: Settings,
         loss: Loss,
+        node: NodeId,
     ) -> Answered<'_, RecoverOutcome> {
         let room = room.clone();
-        Box::pin(async move { self.recover(&room, &settings, &loss).await })
+        Box::pin(async move { self.recover(&room, &settings, &loss, node).await })
     }
 
     fn restore(

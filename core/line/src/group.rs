@@ -26,11 +26,14 @@ pub struct GroupSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomReport {
     pub room: RoomId,
-    /// The newest grant the room has used.
+    /// The newest grant the room has used, and the quota that it gave.
     pub used_grant: u64,
+    pub live_quota: u64,
     pub live: u64,
     /// People who could be called now.
     pub wants: u64,
+    /// It lost history: who is inside is being found out.
+    pub recovering: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,7 +85,12 @@ impl Group {
         self.fill(now);
         for report in reports {
             let lent = self.rooms.entry(report.room.clone()).or_default();
-            if report.used_grant == lent.grant_no {
+            if report.used_grant > lent.grant_no {
+                // An older copy of the group answers: it has lent more than it knows of.
+                lent.grant_no = report.used_grant;
+                lent.given = report.live_quota;
+                lent.held = lent.held.max(report.live_quota).max(report.live);
+            } else if report.used_grant == lent.grant_no {
                 lent.held = lent.given.max(report.live);
             } else {
                 lent.held = lent.held.max(report.live);
@@ -139,7 +147,10 @@ impl Group {
         let free = self.settings.capacity.saturating_sub(silent + live);
         let wants: Vec<u64> = reports.iter().map(|report| report.wants).collect();
         let fair = shares(free, &wants, self.round);
-        let mut spare = self.settings.capacity.saturating_sub(self.held());
+        // What a room that lost history holds is known at its window's end: nobody is lent more until then.
+        let settled = reports.iter().all(|report| !report.recovering);
+        let spare = self.settings.capacity.saturating_sub(self.held());
+        let mut spare = if settled { spare } else { 0 };
         let quota = |(report, fair): (&RoomReport, u64)| {
             let held = self.rooms.get(&report.room).map_or(0, |lent| lent.held);
             let target = report.live + fair;
@@ -194,7 +205,8 @@ mod tests {
     }
 
     fn report(room: &str, used_grant: u64, live: u64, wants: u64) -> RoomReport {
-        RoomReport { room: room.parse().expect("an id"), used_grant, live, wants }
+        let room = room.parse().expect("an id");
+        RoomReport { room, used_grant, live_quota: live, live, wants, recovering: false }
     }
 
     #[test]
@@ -236,6 +248,29 @@ mod tests {
         let before = group.clone();
         group.learn(&id, &room.ledger);
         assert_eq!(group, before, "what the group lent itself it knows already");
+    }
+
+    /// Q4 over rooms: a copy of the group that lags behind its rooms counts what it does not know that it lent.
+    #[test]
+    fn a_group_that_fell_back_goes_on_above_what_its_rooms_have_used() {
+        let mut group = group(10, 100);
+        let used = RoomReport { live_quota: 8, ..report("a", 57, 3, 0) };
+        let grants = group.grant(Timestamp(0), &[used, report("b", 0, 0, 10)]);
+        assert_eq!((grants[0].grant_no, grants[1].live_quota), (58, 2));
+        let lowered = RoomReport { live_quota: 3, ..report("a", 58, 3, 0) };
+        let grants = group.grant(Timestamp(1_000), &[lowered, report("b", 1, 2, 10)]);
+        assert_eq!(grants[1].live_quota, 7);
+    }
+
+    /// Q4 over rooms: made anew after a loss, a group lends nobody what a room may still turn out to hold.
+    #[test]
+    fn nobody_is_lent_more_while_a_room_recovers() {
+        let mut group = group(10, 100);
+        let found_out = RoomReport { recovering: true, ..report("b", 0, 1, 0) };
+        let grants = group.grant(Timestamp(0), &[report("a", 0, 4, 10), found_out]);
+        assert_eq!((grants[0].tokens, grants[0].live_quota), (0, 4));
+        let grants = group.grant(Timestamp(0), &[report("a", 1, 4, 10), report("b", 1, 5, 0)]);
+        assert_eq!((grants[0].tokens, grants[0].live_quota), (1, 5));
     }
 
     #[test]

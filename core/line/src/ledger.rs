@@ -214,6 +214,12 @@ impl Ledger {
         self.grant_no
     }
 
+    /// The live passes that its limit group has lent it with that grant.
+    #[must_use]
+    pub fn live_quota(&self) -> u64 {
+        self.live_quota
+    }
+
     /// People in line and not yet called.
     #[must_use]
     pub fn waiting(&self) -> u64 {

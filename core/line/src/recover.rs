@@ -31,6 +31,9 @@ pub struct Past {
 pub enum RecoverOutcome {
     /// The room is not behind what the caller has seen; nothing was done.
     NothingLost,
+    /// The store may be a copy that lacks something. Whoever served the room is asked by the same call: repeat it until
+    /// it says something else. Meanwhile nobody gets a number. Only stores that have copies say so.
+    Asking,
     /// Somebody else began it; tell what you know.
     UnderWay,
     /// A new incarnation began, and its window.

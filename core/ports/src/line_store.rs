@@ -8,7 +8,7 @@ use jari_line::{
     PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome,
     RoomEvent, SeenBits, Settings, Telling,
 };
-use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 use thiserror::Error;
 
 use crate::BoxFuture;
@@ -20,8 +20,8 @@ pub struct Reply<T> {
     pub mark: Mark,
 }
 
-/// Why a store did not answer. Nothing was changed by the call, but for [`StoreError::Unavailable`], where it is
-/// unknown: repeat the call, every operation is idempotent.
+/// Why a store did not answer. Nothing was changed by the call, but where the store [is away](StoreError::is_away), when
+/// it is unknown: repeat the call, every operation is idempotent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoreError {
     /// 404 `unknown_room`.
@@ -29,12 +29,26 @@ pub enum StoreError {
     UnknownRoom(RoomId),
     #[error("there is no limit group {0} in the store")]
     UnknownGroup(GroupId),
-    /// The caller knows history that the store does not: 503 `recovering`.
+    /// The caller knows history that the store does not, or the store may be a copy that lacks some: 503 `recovering`.
+    /// [`recover`](LineStore::recover) tells which.
     #[error(transparent)]
     LostHistory(#[from] LostHistory),
-    /// 503 `store_unavailable`; the text says what an operator should look at.
+    /// It refuses: no connection is to be had, or it says that it cannot do it. 503 `store_unavailable`; the text says
+    /// what an operator should look at.
     #[error("the line store is unavailable: {0}")]
     Unavailable(String),
+    /// It says nothing within the deadline: it is slow, hung, or cut off. 503 `store_unavailable`. Not a refusal: no gate
+    /// opens by it.
+    #[error("the line store is silent: {0}")]
+    Silent(String),
+}
+
+impl StoreError {
+    /// Whether the store itself is what failed, by refusing or by silence.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        matches!(self, StoreError::Unavailable(_) | StoreError::Silent(_))
+    }
 }
 
 type Answer<'a, T> = BoxFuture<'a, Result<Reply<T>, StoreError>>;
@@ -49,8 +63,13 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
     /// one that the store lost comes back by [`recover`](LineStore::recover).
     fn create(&self, room: &RoomId, settings: Settings) -> Answer<'_, bool>;
 
-    /// Forgets a room with all its places and passes; `false` where it did not exist.
-    fn delete(&self, room: &RoomId) -> BoxFuture<'_, Result<bool, StoreError>>;
+    /// Forgets a room with all its places and passes, if its life began by incarnation `until`: one that was made, or made
+    /// again, later is another room and stays. `false` where there was nothing to forget.
+    fn delete(
+        &self,
+        room: &RoomId,
+        until: Incarnation,
+    ) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Gives places to at most `JOIN_BATCH_MAX` subjects, in order.
     fn join(
@@ -134,10 +153,17 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
     /// Opens a new incarnation where history was lost: the room is behind what the caller has seen, or it is not in
     /// the store at all though it was made before (`settings` are what it is then made of), or an operator put older
     /// files in place. Until the window's end (`RECOVERY_WINDOW`, in ticks) nobody is admitted, nobody new gets a number.
-    /// Outcomes: nothing lost, under way, began. Of callers that race, one begins it and the others join in.
+    /// Outcomes: nothing lost, asking, under way, began. Of callers that race, one begins it and the others join in. `node`
+    /// is the caller's, as it attends.
     ///
     /// Never call it for a room whose definition is gone: it would make it anew.
-    fn recover(&self, room: &RoomId, settings: Settings, loss: Loss) -> Answer<'_, RecoverOutcome>;
+    fn recover(
+        &self,
+        room: &RoomId,
+        settings: Settings,
+        loss: Loss,
+        node: NodeId,
+    ) -> Answer<'_, RecoverOutcome>;
 
     /// Merges what a node's replica knew into a room that recovers; `mark` is of the recovering incarnation. Commutative
     /// and idempotent over all tellings of all nodes. At most `RESTORE_NUMBERS_MAX` numbers and `RESTORE_PASSES_MAX` passes.

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use jari_line::{Change, GroupSettings, Past, Settings};
+use jari_line::{Change, GroupSettings, Past, RecoverOutcome, Settings};
 use jari_ports::{Control, LimitGroup, RoomDefinition, StoreError};
-use jari_units::{GroupId, Mark, RoomId};
+use jari_units::{GroupId, Incarnation, Mark, RoomId};
 use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +44,8 @@ pub struct RoomEntry {
     jitter: Arc<Jitter>,
     definition: ArcSwap<RoomDefinition>,
     runtime: OnceCell<Arc<RoomRuntime>>,
+    /// The newest incarnation of the room that an operator has deleted.
+    doomed: parking_lot::Mutex<Option<Incarnation>>,
     /// Cancelled when the room is deleted or the node stops.
     stop: CancellationToken,
 }
@@ -120,12 +122,19 @@ impl RoomDirectory {
             directory.groups.lock().await.insert(group.id, group.settings);
         }
         for definition in control.rooms().await? {
-            directory.settle(&definition).await?;
+            match directory.settle(&definition).await {
+                // Whether it lost anything is being found out: it is owed its settings until then.
+                Err(StoreError::LostHistory(_)) => {
+                    directory.owed.lock().rooms.insert(definition.id.clone());
+                }
+                settled => settled?,
+            }
             directory.insert(definition);
         }
-        let groups: Vec<_> = directory.groups.lock().await.clone().into_iter().collect();
-        for (id, settings) in groups {
-            directory.push_group(&id, settings).await?;
+        let groups = directory.groups.lock().await.clone();
+        match directory.push_groups(&groups).await {
+            Err(StoreError::LostHistory(_)) => {}
+            pushed => pushed?,
         }
         Ok(directory)
     }
@@ -154,9 +163,42 @@ impl RoomDirectory {
         let (calls, id) = (&self.calls, &definition.id);
         let _groups = self.groups.lock().await;
         if self.get(id).is_none_or(|entry| entry.is_deleted()) {
-            calls.run("delete", calls.store.delete(id)).await?;
+            // In this order: another node that defines the room meanwhile has told control by now, or makes a later life.
+            if let Some(left) = self.incarnation(id).await? {
+                if self.losses.is_defined(id).await? {
+                    return Ok(());
+                }
+                calls.run("delete", calls.store.delete(id, left)).await?;
+            }
             calls.run("create", calls.store.create(id, wanted(definition))).await?;
         }
+        Ok(())
+    }
+
+    /// The room's incarnation in the store, if it is there.
+    async fn incarnation(&self, id: &RoomId) -> Result<Option<Incarnation>, StoreError> {
+        let nobody = self.calls.store.join(id, Mark::NONE, Vec::new());
+        match self.calls.run("join", nobody).await {
+            Ok(reply) => Ok(Some(reply.mark.incarnation)),
+            Err(StoreError::LostHistory(lost)) => Ok(Some(lost.store.incarnation)),
+            Err(StoreError::UnknownRoom(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Before control forgets a room: notes which life of it is meant, for another node may make the next one as soon as
+    /// control has forgotten this one.
+    ///
+    /// # Errors
+    /// The store's, where this node has not seen the room.
+    pub async fn doom(&self, id: &RoomId) -> Result<(), StoreError> {
+        let Some(entry) = self.get(id) else { return Ok(()) };
+        let seen = entry.loaded().map(|room| room.incarnation());
+        let until = match seen {
+            Some(incarnation) => Some(incarnation),
+            None => self.incarnation(id).await?,
+        };
+        entry.doomed.lock().get_or_insert(until.unwrap_or(0));
         Ok(())
     }
 
@@ -194,7 +236,10 @@ impl RoomDirectory {
         if let Some((group, settings)) = group.and_then(|id| Some((id.clone(), groups.get(&id)?))) {
             self.push_group(&group, *settings).await?;
         }
-        self.calls.run("delete", self.calls.store.delete(id)).await?;
+        let doomed = *entry.doomed.lock();
+        if let Some(until) = doomed {
+            self.calls.run("delete", self.calls.store.delete(id, until)).await?;
+        }
         self.edit(|rooms| _ = rooms.remove(id));
         Ok(())
     }
@@ -271,10 +316,13 @@ impl RoomDirectory {
             return runtime.change(change).await.map(|_| ());
         }
         match calls.run("change", calls.store.change(id, Mark::NONE, change)).await {
-            Err(StoreError::UnknownRoom(_)) => {
+            Err(error @ (StoreError::UnknownRoom(_) | StoreError::LostHistory(_))) => {
                 let with = (&**calls, &*self.losses);
                 let nothing = Past::default();
-                recover(with, &definition.into(), settings, nothing).await.map(|_| ())
+                let outcome = recover(with, &definition.into(), settings, nothing).await?;
+                // Of a room that is gone altogether it made a new one, by these settings.
+                let made = matches!(error, StoreError::UnknownRoom(_));
+                if made && outcome != RecoverOutcome::Asking { Ok(()) } else { Err(error) }
             }
             changed => changed.map(|_| ()),
         }
@@ -318,6 +366,7 @@ impl RoomDirectory {
             jitter: self.jitter.clone(),
             definition: ArcSwap::from_pointee(definition),
             runtime: OnceCell::new(),
+            doomed: parking_lot::Mutex::default(),
             stop: CancellationToken::new(),
         })
     }

@@ -23,7 +23,7 @@ use crate::state::AppState;
 /// The `reason` of a pass that was good and is no more.
 pub(crate) const ENDED: &str = "ended";
 
-/// A room may open its gate to all only after the store has refused everything for this long: never for one slow call.
+/// A room may open its gate to all only after the store has refused everything for this long: never for slowness.
 const FAIL_OPEN_AFTER: Duration = Duration::from_secs(5);
 /// A request waits so long for its pass's end to slide; then it passes with the end it had.
 const SLIDE_WAIT: Duration = Duration::from_millis(500);
@@ -76,7 +76,7 @@ pub(crate) async fn check(
     let runtime = match entry.runtime().await {
         Ok(runtime) => runtime,
         // This node never saw the room: only the token's word is left.
-        Err(StoreError::Unavailable(_)) => return without_store(state, &room, &token),
+        Err(error) if error.is_away() => return without_store(state, &room, &token),
         Err(error) => return Err(error.into()),
     };
     match use_pass(state, &runtime, &token).await {
@@ -86,7 +86,7 @@ pub(crate) async fn check(
             Ok(Passage::Admitted { pass, expires_at, renewed })
         }
         Ok(None) => Ok(refused(ENDED)),
-        Err(BatchError::Store(StoreError::Unavailable(_))) => without_store(state, &room, &token),
+        Err(BatchError::Store(error)) if error.is_away() => without_store(state, &room, &token),
         // What the store knew of the pass is lost, and is being put together again.
         Err(BatchError::Store(StoreError::LostHistory(_) | StoreError::UnknownRoom(_))) => {
             while_recovering(state, &room, &token)
@@ -101,10 +101,12 @@ fn refused(reason: &'static str) -> Passage {
 
 /// The room's policy, where the store is known to be down.
 fn on_store_failure(state: &AppState, room: &RoomDefinition) -> Result<Option<Passage>, Refusal> {
-    let down_for = state.store_health.down_for();
-    match (room.on_store_failure, down_for) {
-        (OnStoreFailure::Refuse, Some(_)) => Err(Refusal::new(Code::StoreUnavailable)),
-        (OnStoreFailure::Pass, Some(down_for)) if down_for >= FAIL_OPEN_AFTER => {
+    let health = &state.store_health;
+    match room.on_store_failure {
+        OnStoreFailure::Refuse if health.down_for().is_some() => {
+            Err(Refusal::new(Code::StoreUnavailable))
+        }
+        OnStoreFailure::Pass if health.refusing_for() >= Some(FAIL_OPEN_AFTER) => {
             state.metrics.passed_unchecked(room.id.as_str());
             Ok(Some(Passage::Unchecked))
         }
@@ -170,6 +172,7 @@ async fn use_pass(
             // Or has lost it, which is not its owner's doing.
             Err(BatchError::Store(
                 StoreError::Unavailable(_)
+                | StoreError::Silent(_)
                 | StoreError::LostHistory(_)
                 | StoreError::UnknownRoom(_),
             )) => {

@@ -46,6 +46,15 @@ impl Losses {
         self.groups.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether control defines a room of this name. What a store has of one that it does not is left over.
+    ///
+    /// # Errors
+    /// `Unavailable` where control does not answer.
+    pub(crate) async fn is_defined(&self, room: &RoomId) -> Result<bool, StoreError> {
+        let rooms = self.control.rooms().await.map_err(|error| unavailable(&error))?;
+        Ok(rooms.iter().any(|defined| defined.id == *room))
+    }
+
     /// Only a room that control defines may be recovered: one that another node has just deleted would be made anew.
     ///
     /// # Errors
@@ -61,5 +70,5 @@ impl Losses {
 }
 
 fn unavailable(error: &ControlError) -> StoreError {
-    StoreError::Unavailable(format!("a lost room is not recovered before control answers: {error}"))
+    StoreError::Unavailable(format!("control does not say whether it defines the room: {error}"))
 }

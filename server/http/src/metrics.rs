@@ -22,6 +22,7 @@ use std::time::Duration;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 
+use jari_ports::StoreError;
 use numbers::Numbers;
 pub(crate) use room_events::{RoomEvents, dwells};
 pub use rooms::RoomCounts;
@@ -51,6 +52,8 @@ pub struct Observed {
     pub rooms: Vec<RoomCounts>,
     /// For how long the store has answered nothing.
     pub store_down: Duration,
+    /// For how long it has refused everything, which is what may open a gate.
+    pub store_refusing: Duration,
     pub draining: bool,
     pub connections_max: usize,
     pub streams_max: u64,
@@ -63,6 +66,17 @@ pub(crate) enum Notice {
     Line,
     /// A place whose status changed: admitted, ended, absent, next.
     Place,
+}
+
+/// How a call of the store came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StoreOutcome {
+    /// It said something, be it that it has no such room.
+    Answered,
+    /// No connection was to be had, or the store said that it cannot.
+    Refused,
+    /// Nothing was said within the deadline.
+    Silent,
 }
 
 /// Something that is kept ready for the next who asks.
@@ -88,6 +102,26 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl StoreOutcome {
+    /// What an answer of the store counts as.
+    #[must_use]
+    pub fn of<T>(answer: &Result<T, StoreError>) -> Self {
+        match answer {
+            Err(StoreError::Unavailable(_)) => StoreOutcome::Refused,
+            Err(StoreError::Silent(_)) => StoreOutcome::Silent,
+            _ => StoreOutcome::Answered,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            StoreOutcome::Answered => "answered",
+            StoreOutcome::Refused => "refused",
+            StoreOutcome::Silent => "silent",
+        }
     }
 }
 
@@ -152,8 +186,8 @@ impl Metrics {
     }
 
     /// A store's operation came back.
-    pub fn store_answered(&self, operation: &'static str, answered: bool, took: Duration) {
-        self.numbers.store_answered(operation, answered, took);
+    pub fn store_answered(&self, operation: &'static str, outcome: StoreOutcome, took: Duration) {
+        self.numbers.store_answered(operation, outcome, took);
     }
 
     /// One room's tick is done.
@@ -240,6 +274,11 @@ impl Observed {
                 "For how long the line store has answered nothing",
                 self.store_down.as_secs_f64(),
             ),
+            (
+                "jari_store_refusing_seconds",
+                "For how long the line store has refused every call; it may be down without, if it is silent",
+                self.store_refusing.as_secs_f64(),
+            ),
             ("jari_draining", "1 while the server goes away", f64::from(u8::from(self.draining))),
             ("jari_connections_max", "Connections at most", self.connections_max as f64),
             ("jari_streams_max", "Event streams at most", self.streams_max as f64),
@@ -270,6 +309,7 @@ mod tests {
         let observed = Observed {
             rooms: Vec::new(),
             store_down: Duration::from_millis(1_500),
+            store_refusing: Duration::from_millis(500),
             draining: false,
             connections_max: 100,
             streams_max: 50,
@@ -284,7 +324,8 @@ mod tests {
         let in_flight = metrics.call_started(route);
         metrics.call_ended(&http::Method::POST, route, 201, Duration::from_millis(3));
         metrics.refused("too_fast");
-        metrics.store_answered("join", true, Duration::from_micros(300));
+        metrics.store_answered("join", StoreOutcome::Answered, Duration::from_micros(300));
+        metrics.store_answered("seen", StoreOutcome::Silent, Duration::from_secs(2));
         metrics.ticked(Duration::from_micros(80));
         metrics.told(Notice::Line, Duration::from_millis(30), 1_000);
         metrics.cache_asked(Cache::RoomView, true);
@@ -297,12 +338,14 @@ mod tests {
             r#"jari_refused_total{reason="too_fast"} 1"#,
             r#"jari_refused_total{reason="room_full"} 0"#,
             r#"jari_store_duration_seconds_count{operation="join",outcome="answered"} 1"#,
+            r#"jari_store_duration_seconds_count{operation="seen",outcome="silent"} 1"#,
             r#"jari_notice_latency_seconds_count{frame="line"} 1000"#,
             r#"jari_cache_requests_total{cache="room_view",outcome="hit"} 1"#,
             r#"jari_gate_unchecked_total{room="shop"} 1"#,
             "jari_tick_duration_seconds_count 1",
             "jari_streams 1",
             "jari_store_down_seconds 1.5",
+            "jari_store_refusing_seconds 0.5",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

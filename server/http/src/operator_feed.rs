@@ -123,7 +123,7 @@ async fn read_rooms(state: &AppState) {
     loop {
         state.operator_feed.wanted.notified().await;
         for entry in state.rooms.list().iter().filter(|entry| entry.loaded().is_none()) {
-            if let Err(StoreError::Unavailable(_)) = entry.runtime().await {
+            if entry.runtime().await.is_err_and(|error| error.is_away()) {
                 // The frame says so; with the next second they are tried again.
                 break;
             }

@@ -90,6 +90,7 @@ fn observe(state: &AppState) -> Observed {
     Observed {
         rooms: rooms.collect(),
         store_down: state.store_health.down_for().unwrap_or_default(),
+        store_refusing: state.store_health.refusing_for().unwrap_or_default(),
         draining: state.drain.has_begun(),
         connections_max: state.options.connections.max,
         streams_max: state.options.streams.max,

@@ -132,7 +132,9 @@ impl From<StoreError> for Refusal {
                 Refusal::new(Code::Recovering)
             }
             StoreError::UnknownGroup(_) => Refusal::new(Code::UnknownGroup),
-            StoreError::Unavailable(_) => Refusal::new(Code::StoreUnavailable),
+            StoreError::Unavailable(_) | StoreError::Silent(_) => {
+                Refusal::new(Code::StoreUnavailable)
+            }
         }
     }
 }

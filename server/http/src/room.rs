@@ -26,7 +26,7 @@ use jari_line::{
     OutOfOrder, PassOutcome, Past, ReattachOutcome, Receipt, RevokeOutcome, RoomEvent, Settings,
 };
 use jari_ports::{Reply, RoomDefinition, StoreError};
-use jari_units::{Mark, Millis, PassId, RoomId, Seq, SubjectKey};
+use jari_units::{Incarnation, Mark, Millis, PassId, RoomId, Seq, SubjectKey};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use tokio::sync::watch;
@@ -146,6 +146,12 @@ impl RoomRuntime {
     #[must_use]
     pub fn id(&self) -> &RoomId {
         &self.operations.room.id
+    }
+
+    /// The newest incarnation that this node has heard of.
+    #[must_use]
+    pub fn incarnation(&self) -> Incarnation {
+        self.operations.mark().incarnation
     }
 
     /// Looks at the room as it is now. Keep it short: events wait meanwhile.

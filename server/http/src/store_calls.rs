@@ -7,7 +7,7 @@ use std::time::Duration;
 use jari_ports::{LineStore, StoreError};
 use tokio::time::{Instant, timeout};
 
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, StoreOutcome};
 use crate::store_health::StoreHealth;
 use crate::trace;
 
@@ -35,7 +35,7 @@ impl StoreCalls {
     /// Awaits one call.
     ///
     /// # Errors
-    /// The store's own, or `Unavailable` where it said nothing in time: then the outcome is unknown.
+    /// The store's own, or `Silent` where it said nothing in time: then the outcome is unknown.
     pub async fn run<T>(
         &self,
         operation: &'static str,
@@ -43,20 +43,14 @@ impl StoreCalls {
     ) -> Result<T, StoreError> {
         let mut span = trace::within().map(|within| within.child(format!("store {operation}")));
         let start = Instant::now();
-        let answer = match timeout(STORE_DEADLINE, call).await {
-            Ok(answer) => {
-                self.health.note(&answer);
-                answer
-            }
-            // Slowness is not refusal: no gate opens to everybody because of it.
-            Err(_) => {
-                let seconds = STORE_DEADLINE.as_secs();
-                Err(StoreError::Unavailable(format!("no answer to {operation} in {seconds} s")))
-            }
-        };
-        let answered = !matches!(answer, Err(StoreError::Unavailable(_)));
-        self.metrics.store_answered(operation, answered, start.elapsed());
-        if let Some(span) = span.as_mut().filter(|_| !answered) {
+        let answer = timeout(STORE_DEADLINE, call).await.unwrap_or_else(|_| {
+            let seconds = STORE_DEADLINE.as_secs();
+            Err(StoreError::Silent(format!("no answer to {operation} in {seconds} s")))
+        });
+        self.health.note(&answer);
+        let outcome = StoreOutcome::of(&answer);
+        self.metrics.store_answered(operation, outcome, start.elapsed());
+        if let Some(span) = span.as_mut().filter(|_| outcome != StoreOutcome::Answered) {
             span.fail();
         }
         answer

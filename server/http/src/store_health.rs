@@ -7,26 +7,44 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 #[derive(Debug, Default)]
-pub struct StoreHealth {
-    down_since: Mutex<Option<Instant>>,
+pub struct StoreHealth(Mutex<Since>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Since {
+    /// The first call of those in a row that brought no answer.
+    down: Option<Instant>,
+    /// The first call of those in a row that were refused, with no silent one among them.
+    refusing: Option<Instant>,
 }
 
 impl StoreHealth {
-    /// Notes how a call went. Only "unavailable" is down: any other refusal is an answer.
+    /// Notes how a call went. Any refusal but [`is_away`](StoreError::is_away) is an answer.
     pub fn note<T>(&self, answer: &Result<T, StoreError>) {
-        let down = matches!(answer, Err(StoreError::Unavailable(_)));
-        let mut since = self.down_since.lock();
-        if !down {
-            *since = None;
-        } else if since.is_none() {
-            *since = Some(Instant::now());
+        let mut since = self.0.lock();
+        match answer {
+            Err(StoreError::Unavailable(_)) => {
+                let now = Instant::now();
+                since.down.get_or_insert(now);
+                since.refusing.get_or_insert(now);
+            }
+            Err(StoreError::Silent(_)) => {
+                since.down.get_or_insert_with(Instant::now);
+                since.refusing = None;
+            }
+            _ => *since = Since::default(),
         }
     }
 
-    /// For how long every call has found the store unavailable; `None` where the last one was answered.
+    /// For how long no call has been answered; `None` where the last one was.
     #[must_use]
     pub fn down_for(&self) -> Option<Duration> {
-        self.down_since.lock().map(|since| since.elapsed())
+        self.0.lock().down.map(|since| since.elapsed())
+    }
+
+    /// For how long every call has been refused. A store that is slow or hung says nothing, and refuses nobody.
+    #[must_use]
+    pub fn refusing_for(&self) -> Option<Duration> {
+        self.0.lock().refusing.map(|since| since.elapsed())
     }
 }
 
@@ -34,16 +52,43 @@ impl StoreHealth {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn refused() -> Result<(), StoreError> {
+        Err(StoreError::Unavailable("connection refused".into()))
+    }
+
+    fn silent() -> Result<(), StoreError> {
+        Err(StoreError::Silent("no answer".into()))
+    }
+
     #[tokio::test(start_paused = true)]
     async fn down_counts_from_the_first_failure_to_the_first_answer() {
         let health = StoreHealth::default();
-        let failed: Result<(), _> = Err(StoreError::Unavailable("disk full".into()));
-        health.note(&failed);
-        tokio::time::advance(Duration::from_secs(3)).await;
-        health.note(&failed);
-        assert_eq!(health.down_for(), Some(Duration::from_secs(3)));
+        health.note(&refused());
+        tokio::time::advance(3 * SECOND).await;
+        health.note(&refused());
+        assert_eq!(health.down_for(), Some(3 * SECOND));
+        assert_eq!(health.refusing_for(), Some(3 * SECOND));
         let unknown: Result<(), _> = Err(StoreError::UnknownRoom("a".parse().expect("an id")));
         health.note(&unknown);
-        assert_eq!(health.down_for(), None);
+        assert_eq!((health.down_for(), health.refusing_for()), (None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_store_is_down_and_refuses_nobody() {
+        let health = StoreHealth::default();
+        health.note(&silent());
+        tokio::time::advance(60 * SECOND).await;
+        health.note(&silent());
+        assert_eq!((health.down_for(), health.refusing_for()), (Some(60 * SECOND), None));
+        // It has died since: that counts from now on, and one slow call begins it anew.
+        health.note(&refused());
+        tokio::time::advance(4 * SECOND).await;
+        assert_eq!(health.refusing_for(), Some(4 * SECOND));
+        health.note(&silent());
+        health.note(&refused());
+        assert_eq!(health.refusing_for(), Some(Duration::ZERO));
+        assert_eq!(health.down_for(), Some(64 * SECOND));
     }
 }

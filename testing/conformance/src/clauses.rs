@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jari_line::{Change, GroupSettings, JoinOutcome, Ledger, Replica, SeenBits, Settings};
 use jari_ports::{BoxFuture, LineStore, StoreError};
-use jari_units::limits::JOIN_BATCH_MAX;
+use jari_units::limits::{JOIN_BATCH_MAX, SEQ_MAX};
 use jari_units::{GroupId, Mark, Millis, RoomId, SubjectKey};
 
 use crate::Harness;
@@ -17,6 +17,7 @@ pub const CLAUSES: &[(&str, Clause)] = &[
     ("an unknown room is an error of its own", |h| Box::pin(unknown_room(h))),
     ("creating twice leaves the room as it is", |h| Box::pin(create_twice(h))),
     ("a re-created room begins a newer history", |h| Box::pin(recreate(h))),
+    ("deleting a room of an older life leaves the one made since", |h| Box::pin(delete_late(h))),
     ("a caller ahead of the store is told that history was lost", |h| Box::pin(lost_history(h))),
     ("a caller of an older incarnation is served", |h| Box::pin(older_incarnation(h))),
     ("a full batch keeps its order", |h| Box::pin(full_batch(h))),
@@ -75,7 +76,7 @@ async fn unknown_room(harness: &mut dyn Harness) {
     assert_eq!(store.admit(&nowhere, Mark::NONE).await.expect_err("no room"), unknown);
     assert_eq!(store.read(&nowhere).await.expect_err("no room"), unknown);
     assert!(store.subscribe(&nowhere, 0).await.is_err());
-    assert_eq!(store.delete(&nowhere).await, Ok(false));
+    assert_eq!(store.delete(&nowhere, SEQ_MAX).await, Ok(false));
 }
 
 async fn create_twice(harness: &mut dyn Harness) {
@@ -94,13 +95,27 @@ async fn recreate(harness: &mut dyn Harness) {
     let room = id("phoenix");
     let store = made(harness, &room, Settings::default()).await;
     let first = store.join(&room, Mark::NONE, subjects(1..=1)).await.expect("joined").mark;
-    assert_eq!(store.delete(&room).await, Ok(true));
+    assert_eq!(store.delete(&room, first.incarnation).await, Ok(true));
     assert!(matches!(store.read(&room).await, Err(StoreError::UnknownRoom(_))));
     harness.restart().await;
     let store = harness.store();
     let second = store.create(&room, Settings::default()).await.expect("created").mark;
     assert!(second.incarnation > first.incarnation, "{second:?} after {first:?}");
     assert_eq!(second.next_seq, 1);
+}
+
+/// Who deletes the old room does not delete the one that somebody else has made since under its name.
+async fn delete_late(harness: &mut dyn Harness) {
+    let room = id("again");
+    let store = made(harness, &room, Settings::default()).await;
+    let old = store.join(&room, Mark::NONE, subjects(1..=1)).await.expect("joined").mark;
+    assert_eq!(store.delete(&room, old.incarnation).await, Ok(true));
+    store.create(&room, Settings::default()).await.expect("created");
+    let new = store.join(&room, Mark::NONE, subjects(2..=3)).await.expect("joined").mark;
+    assert_eq!(store.delete(&room, old.incarnation).await, Ok(false));
+    assert_eq!(store.delete(&room, new.incarnation - 1).await, Ok(false));
+    assert_eq!(ledger(&store, &room).await.mark(), new, "nothing changed");
+    assert_eq!(store.delete(&room, new.incarnation).await, Ok(true));
 }
 
 async fn lost_history(harness: &mut dyn Harness) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jari_line::{Change, ClosedNext, Settings};
 use jari_ports::LineStore;
+use jari_units::limits::SEQ_MAX;
 use jari_units::{Mark, Millis, RoomId};
 
 use crate::Harness;
@@ -42,6 +43,6 @@ pub(crate) async fn due(harness: &mut dyn Harness) {
     store.change(&idle, Mark::NONE, Change::Close(closed)).await.expect("closed");
     harness.clock().set(START + Millis::from_secs(90));
     assert_eq!(told(&store).await, from_ref(&idle), "it opens again");
-    store.delete(&idle).await.expect("deleted");
+    store.delete(&idle, SEQ_MAX).await.expect("deleted");
     assert!(told(&store).await.is_empty(), "a deleted room is due no more");
 }

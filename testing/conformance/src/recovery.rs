@@ -92,7 +92,7 @@ fn past(ledger: &Ledger) -> Loss {
 }
 
 async fn recover(harness: &mut dyn Losing, loss: Loss) -> RecoverOutcome {
-    harness.store().recover(&id(), settings(), loss).await.expect("answered").outcome
+    harness.store().recover(&id(), settings(), loss, NODE).await.expect("answered").outcome
 }
 
 async fn tell_all(harness: &mut dyn Losing, node: u64, replica: &Ledger) {
@@ -213,7 +213,7 @@ async fn racing(harness: &mut dyn Losing) {
     harness.wipe().await;
     let store = harness.store();
     let room = id();
-    let calls = (0..100).map(|_| store.recover(&room, settings(), past(&lost)));
+    let calls = (0..100).map(|_| store.recover(&room, settings(), past(&lost), NODE));
     let answers = futures_util::future::join_all(calls).await;
     let outcomes: Vec<_> =
         answers.into_iter().map(|answer| answer.expect("answered").outcome).collect();

@@ -43,6 +43,9 @@ pub enum LossStep {
     Ticks(u8),
 }
 
+/// The node that notices losses.
+const CALLER: NodeId = 1;
+
 /// How much a run covered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
@@ -200,7 +203,7 @@ impl<'a> Losses<'a> {
         let settings = self.pair.room.ledger().settings().clone();
         self.pair.harness.clock().set(self.pair.wall);
         let (store, id) = (self.pair.store(), self.pair.id.clone());
-        let theirs = store.recover(&id, settings.clone(), loss).await;
+        let theirs = store.recover(&id, settings.clone(), loss, CALLER).await;
         let theirs = theirs.map_err(|error| failed(&error))?;
         let now = self.pair.clock.read(self.pair.wall);
         let (outcome, event): (RecoverOutcome, Option<Arc<RoomEvent>>) = match left {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::caps::Caps;
-use crate::clocks::WrongClock;
+use crate::clocks;
 use crate::node::{Node, ORDINARY, Setup};
 use crate::wire::Wire;
 
@@ -73,7 +73,6 @@ pub(crate) struct Site {
     pub(crate) link: Option<Wire>,
     /// One for each node, where there is one server at a time.
     pub(crate) wires: Vec<Wire>,
-    pub(crate) store_clock: Option<WrongClock>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) key: String,
     ground: Ground,
@@ -94,7 +93,6 @@ impl Site {
             cluster: None,
             link: None,
             wires: Vec::new(),
-            store_clock: None,
             nodes: Vec::new(),
             key: String::new(),
             ground,
@@ -122,13 +120,7 @@ impl Site {
                 let always = ["--appendonly", "yes", "--appendfsync", "always"];
                 Server::start_with(Kind::Redis, &always)
             }
-            Store::Clocked => {
-                let clock = WrongClock::off_by(self.folder.path(), 0)?;
-                let environment = clock.environment();
-                self.store_clock = Some(clock);
-                let nothing = ["--appendonly", "no"];
-                Server::start_in_environment(Kind::Redis, &nothing, environment)
-            }
+            Store::Clocked => Server::start_with_own_clock(Kind::Redis),
             Store::Replicated | Store::Sentinel => Server::start(Kind::Redis),
             Store::Cluster => {
                 self.cluster = Some(Cluster::start(Kind::Redis));
@@ -176,17 +168,12 @@ impl Site {
         self.wires.extend(wire);
         let folder = self.folder.path().join(format!("node-{nth}"));
         make_folder(&folder)?;
-        let environment = if clock_s == 0 {
-            Vec::new()
-        } else {
-            WrongClock::off_by(&folder, clock_s)?.environment()
-        };
         let setup = Setup {
             program: self.ground.program.clone(),
             data: folder.join("data"),
             records: self.ground.records.clone(),
             store,
-            environment,
+            environment: clocks::off_by(clock_s),
             as_nobody: is_root(&folder)?,
         };
         self.nodes.push(Node::start(setup).await);

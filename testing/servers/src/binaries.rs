@@ -26,6 +26,21 @@ impl Kind {
     }
 }
 
+/// What is loaded before a process that has a clock of its own: Debian's `libfaketime`, in the folder of the machine's
+/// kind, and the system's library before the server's. Redis's own allocator asks for the time before libfaketime is
+/// ready, and neither gets any further; so it is never asked for memory.
+///
+/// # Panics
+/// Where it is not there, with what installs it.
+#[must_use]
+pub fn fake_clock() -> String {
+    let kinds = std::fs::read_dir("/usr/lib").expect("Debian has it");
+    let within = "faketime/libfaketime.so.1";
+    let kind = kinds.flatten().map(|kind| kind.path()).find(|kind| kind.join(within).exists());
+    let kind = kind.expect("faketime is not installed: `cargo xtask test` installs it");
+    format!("{}:{}", kind.join(within).display(), kind.join("libc.so.6").display())
+}
+
 fn valkey() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
     let versions = std::fs::read_dir(root.join(VALKEY)).ok()?;

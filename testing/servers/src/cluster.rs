@@ -6,7 +6,7 @@ use crate::{Kind, Server};
 /// The slots of each primary.
 const SLOTS: [(u16, u16); 3] = [(0, 5_460), (5_461, 10_922), (10_923, 16_383)];
 
-/// A running Cluster of three primaries without replicas.
+/// A running Cluster of three primaries, at first without replicas.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Server>,
@@ -44,15 +44,48 @@ impl Cluster {
         format!("redis+cluster://{}", hosts.join(","))
     }
 
+    /// The primary that has the slot of `key`.
+    ///
+    /// # Panics
+    /// Where a node does not answer.
+    #[must_use]
+    pub fn primary_of(&mut self, key: &str) -> &mut Server {
+        let at = self.owner_of(key).1;
+        &mut self.nodes[at]
+    }
+
+    /// Starts a replica of the primary that has the slot of `key`, and waits until it has everything.
+    ///
+    /// # Panics
+    /// Where it does not come to that, with what it said.
+    #[must_use]
+    pub fn add_replica_of(&self, kind: Kind, key: &str) -> Server {
+        let primary = &self.nodes[self.owner_of(key).1];
+        let bus = free_port().to_string();
+        let cluster = ["--cluster-enabled", "yes", "--cluster-port", &bus, "--appendonly", "no"];
+        let replica = Server::start_with(kind, &cluster);
+        let meet = format!("CLUSTER MEET 127.0.0.1 {} {bus}", replica.port());
+        expect_ok(primary, &meet);
+        replica.wait_for("Cluster state changed: ok");
+        expect_ok(&replica, &format!("CLUSTER REPLICATE {}", primary.ask("CLUSTER MYID")));
+        replica.wait_for("sync: Finished with success");
+        replica
+    }
+
+    /// The slot of a key, and which of the primaries has it.
+    fn owner_of(&self, key: &str) -> (u16, usize) {
+        let number = |answer: &str| answer.trim_start_matches(':').parse::<u16>();
+        let slot = number(&self.nodes[0].ask(&format!("CLUSTER KEYSLOT {key}"))).expect("a slot");
+        let owns = |(first, last): (u16, u16)| (first..=last).contains(&slot);
+        (slot, SLOTS.into_iter().position(owns).expect("every slot is somewhere"))
+    }
+
     /// Moves the slot of `key` with all its keys to another node, as an operator does who spreads a Cluster anew.
     ///
     /// # Panics
     /// Where a node refuses.
     pub fn move_slot_of(&self, key: &str) {
-        let number = |answer: &str| answer.trim_start_matches(':').parse::<u16>();
-        let slot = number(&self.nodes[0].ask(&format!("CLUSTER KEYSLOT {key}"))).expect("a slot");
-        let owns = |(first, last): (u16, u16)| (first..=last).contains(&slot);
-        let at = SLOTS.into_iter().position(owns).expect("every slot is somewhere");
+        let (slot, at) = self.owner_of(key);
         let (from, to) = (&self.nodes[at], &self.nodes[(at + 1) % self.nodes.len()]);
         let (from_id, to_id) = (from.ask("CLUSTER MYID"), to.ask("CLUSTER MYID"));
         expect_ok(to, &format!("CLUSTER SETSLOT {slot} IMPORTING {from_id}"));

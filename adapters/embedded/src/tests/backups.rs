@@ -117,7 +117,7 @@ async fn recovered_rooms_are_backed_up_whole() {
             join(&store, &id, number).await;
         }
         let settings = Settings::default();
-        let began = store.recover(&id, settings, Loss::Declared).await.expect("it answers");
+        let began = store.recover(&id, settings, Loss::Declared, 1).await.expect("it answers");
         assert_eq!(began.outcome, RecoverOutcome::Began);
         for _ in 0..4 {
             bench.clock.advance(Millis(1_000));

@@ -88,8 +88,8 @@ async fn a_deleted_room_leaves_nothing_but_its_incarnation() {
     }
     super::checkpoints_written(&store, 1).await;
     let old = dump(&store, &id).await.mark;
-    assert_eq!(store.delete(&id).await, Ok(true));
-    assert_eq!(store.delete(&id).await, Ok(false));
+    assert_eq!(store.delete(&id, old.incarnation).await, Ok(true));
+    assert_eq!(store.delete(&id, old.incarnation).await, Ok(false));
     let other = create(&store, "other").await;
     store.close();
     // The clock went back below the old incarnation while the store was down.

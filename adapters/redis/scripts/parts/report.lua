@@ -1,4 +1,5 @@
--- What a room tells its limit group: the newest grant it has used, its live passes, and who could be called now.
+-- What a room tells its limit group: whether it is in one, the newest grant it has used, its live passes, who could be
+-- called now, the quota of that grant, and whether it recovers.
 local function report()
   local wants, inside = 0, live()
   -- While it recovers, all that the group has lent may be in use.
@@ -9,5 +10,6 @@ local function report()
     wants = redis.call('BITCOUNT', T)
     redis.call('UNLINK', T)
   end
-  return { raw.set_grouped == '1' and 1 or 0, room.grant_no, inside, wants, room.live_quota }
+  return { raw.set_grouped == '1' and 1 or 0, room.grant_no, inside, wants, room.live_quota,
+    is_recovering() and 1 or 0 }
 end

@@ -38,7 +38,7 @@ fn parse(line: &str) -> Option<Monitored> {
 /// The keys (and the channel, which is in the same slot) among a command's words.
 fn keys(words: &[String]) -> &[String] {
     match words[0].to_uppercase().as_str() {
-        "TIME" => &[],
+        "TIME" | "INFO" => &[],
         "BITOP" => &words[2..],
         "UNLINK" | "DEL" | "EXISTS" => &words[1..],
         "RENAME" => &words[1..3],

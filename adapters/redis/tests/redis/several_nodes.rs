@@ -140,7 +140,7 @@ async fn a_feed_ends_with_its_history() {
     let mut future = store.subscribe(&room, mark.event_no + 7).await.expect("subscribed");
     assert_eq!(future.next().await, Err(FeedLost), "it knows what the store does not");
     let waiting = tokio::spawn(async move { feed.next().await });
-    store.delete(&room).await.expect("deleted");
+    store.delete(&room, mark.incarnation).await.expect("deleted");
     store.create(&room, Settings::default()).await.expect("created");
     assert_eq!(waiting.await.expect("it ended"), Err(FeedLost));
 }

@@ -14,7 +14,7 @@ use jari_line::{
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, FeedLost, LineStore, Reply, StoreError};
 use jari_testkit::eventually;
-use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 
 /// Losses that a test may have, and the store that it begins with.
 const STORES: usize = 4;
@@ -158,7 +158,7 @@ macro_rules! falling_back {
 
 falling_back! {
     create(room: &RoomId, settings: Settings) -> Reply<bool>;
-    delete(room: &RoomId) -> bool;
+    delete(room: &RoomId, until: Incarnation) -> bool;
     join(room: &RoomId, mark: Mark, who: Vec<SubjectKey>) -> Reply<Vec<JoinOutcome>>;
     leave(room: &RoomId, mark: Mark, who: Vec<SubjectKey>) -> Reply<Vec<LeaveOutcome>>;
     seen(room: &RoomId, mark: Mark, bits: SeenBits) -> Reply<()>;
@@ -173,7 +173,8 @@ falling_back! {
     change(room: &RoomId, mark: Mark, change: Change) -> Reply<ChangeOutcome>;
     set_group(group: &GroupId, settings: GroupSettings, rooms: Vec<RoomId>) -> ();
     read(room: &RoomId) -> Reply<Ledger>;
-    recover(room: &RoomId, settings: Settings, loss: Loss) -> Reply<RecoverOutcome>;
+    recover(room: &RoomId, settings: Settings, loss: Loss, node: NodeId)
+        -> Reply<RecoverOutcome>;
     restore(room: &RoomId, mark: Mark, node: NodeId, telling: Telling) -> Reply<RestoreOutcome>;
     reattach(room: &RoomId, mark: Mark, receipts: Vec<Receipt>) -> Reply<Vec<ReattachOutcome>>;
     attend(room: &RoomId, mark: Mark, node: NodeId) -> Reply<()>;

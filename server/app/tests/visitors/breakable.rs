@@ -10,7 +10,7 @@ use jari_line::{
     Telling,
 };
 use jari_ports::{BoxFuture, EventFeed, LineStore, Reply, StoreError};
-use jari_units::{EventNo, GroupId, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 
 #[derive(Debug)]
 pub(crate) struct Breakable<S> {
@@ -41,7 +41,7 @@ macro_rules! breakable {
 
 breakable! {
     create(room: &RoomId, settings: Settings) -> Reply<bool>;
-    delete(room: &RoomId) -> bool;
+    delete(room: &RoomId, until: Incarnation) -> bool;
     join(room: &RoomId, mark: Mark, who: Vec<SubjectKey>) -> Reply<Vec<JoinOutcome>>;
     leave(room: &RoomId, mark: Mark, who: Vec<SubjectKey>) -> Reply<Vec<LeaveOutcome>>;
     seen(room: &RoomId, mark: Mark, bits: SeenBits) -> Reply<()>;
@@ -57,7 +57,8 @@ breakable! {
     set_group(group: &GroupId, settings: GroupSettings, rooms: Vec<RoomId>) -> ();
     read(room: &RoomId) -> Reply<Ledger>;
     subscribe(room: &RoomId, after: EventNo) -> Box<dyn EventFeed>;
-    recover(room: &RoomId, settings: Settings, loss: Loss) -> Reply<RecoverOutcome>;
+    recover(room: &RoomId, settings: Settings, loss: Loss, node: NodeId)
+        -> Reply<RecoverOutcome>;
     restore(room: &RoomId, mark: Mark, node: NodeId, telling: Telling) -> Reply<RestoreOutcome>;
     reattach(room: &RoomId, mark: Mark, receipts: Vec<Receipt>) -> Reply<Vec<ReattachOutcome>>;
     attend(room: &RoomId, mark: Mark, node: NodeId) -> Reply<()>;

@@ -12,6 +12,7 @@ mod on_redis;
 mod opening;
 mod places;
 mod raw_stream;
+mod redis_faults;
 mod store_down;
 mod streams;
 mod streams_by_nginx;

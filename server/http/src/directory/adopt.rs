@@ -74,7 +74,13 @@ impl RoomDirectory {
         let groups = self.groups.lock().await;
         let (rooms, groups_owed) = {
             let mut owed = self.owed.lock();
-            owed.groups |= self.losses.take();
+            if self.losses.take() {
+                owed.groups = true;
+                // Before their groups: a group lends others nothing of what a lost room may hold once it knows of it.
+                let grouped = self.list().into_iter().map(|entry| entry.definition());
+                let grouped = grouped.filter(|room| room.group.is_some());
+                owed.rooms.extend(grouped.map(|room| room.id.clone()));
+            }
             (owed.rooms.clone(), owed.groups)
         };
         let entries =
@@ -87,8 +93,8 @@ impl RoomDirectory {
         let (grouped, alone): (Vec<_>, Vec<_>) =
             definitions.iter().partition(|room| room.group.is_some());
         let mut answer = self.settle_each(&grouped).await?;
-        if groups_owed {
-            answer = answer.and(self.push_groups(&groups).await);
+        if groups_owed && answer.is_ok() {
+            answer = self.push_groups(&groups).await;
         }
         answer.and(self.settle_each(&alone).await?)
     }
@@ -102,7 +108,7 @@ impl RoomDirectory {
         let mut answer = Ok(());
         for room in rooms {
             match self.settle_one(room).await {
-                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                Err(error) if error.is_away() => return Err(error),
                 settled => answer = answer.and(settled),
             }
         }

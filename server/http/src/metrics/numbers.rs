@@ -15,15 +15,15 @@ use super::families::{Families, Labels};
 use super::latency::{Latency, NOTICE_BUCKETS_S, STORE_BUCKETS_S};
 use super::resolved::Resolved;
 use super::rooms::{OTHERS, ROOMS_MAX};
-use super::{Cache, Notice};
+use super::{Cache, Notice, StoreOutcome};
 
 #[derive(Debug)]
 pub(super) struct Numbers {
     pub(super) calls: Calls,
     /// All codes from the start, so that the first refusal is a step and not a beginning.
     refused: FxHashMap<&'static str, AtomicU64>,
-    /// By operation and whether the store answered.
-    store: Resolved<(&'static str, bool), Latency>,
+    /// By operation and how it came back.
+    store: Resolved<(&'static str, StoreOutcome), Latency>,
     pub(super) tick: Latency,
     pub(super) streams: Arc<AtomicI64>,
     notices: [Latency; 2],
@@ -59,9 +59,14 @@ impl Numbers {
         }
     }
 
-    pub(super) fn store_answered(&self, operation: &'static str, answered: bool, took: Duration) {
+    pub(super) fn store_answered(
+        &self,
+        operation: &'static str,
+        outcome: StoreOutcome,
+        took: Duration,
+    ) {
         let latency = || Latency::new(STORE_BUCKETS_S);
-        self.store.with(&(operation, answered), latency, |latency| latency.note(took));
+        self.store.with(&(operation, outcome), latency, |latency| latency.note(took));
     }
 
     pub(super) fn told(&self, notice: Notice) -> &Latency {
@@ -80,9 +85,9 @@ impl Numbers {
     }
 
     fn write_store(&self, families: &mut Families<'_>) -> fmt::Result {
-        let store = self.store.list().into_iter().map(|((operation, answered), latency)| {
-            let outcome = if answered { "answered" } else { "failed" };
-            let labels = vec![("operation", operation.into()), ("outcome", outcome.into())];
+        let store = self.store.list().into_iter().map(|((operation, outcome), latency)| {
+            let outcome = outcome.as_str().into();
+            let labels = vec![("operation", operation.into()), ("outcome", outcome)];
             (labels, latency.snapshot())
         });
         let help = "From the call of a line store's operation to its answer";

@@ -25,16 +25,32 @@ pub(crate) async fn follow(runtime: Arc<RoomRuntime>) {
             Err(error) => {
                 runtime.set_following(false);
                 tracing::warn!(%room, %error, "room {room} cannot be followed: {error}");
-                let spread = runtime.jitter().below(RETRY.as_millis() as u64);
-                sleep(RETRY + Duration::from_millis(spread)).await;
+                pause(&runtime).await;
             }
         }
+        read(&runtime).await;
+    }
+}
+
+/// Until the room was read. What it is a copy of may have to be found out first, and this node is one of those asked.
+async fn read(runtime: &Arc<RoomRuntime>) {
+    loop {
         let past = runtime.read(recovery::past);
         match recovery::read(runtime.operations(), &runtime.settings(), past).await {
-            Ok(live) => runtime.replace(live),
-            Err(error) => tracing::debug!(%room, %error, "room {room} cannot be read: {error}"),
+            Ok(live) => return runtime.replace(live),
+            Err(error) => {
+                runtime.set_following(false);
+                let room = runtime.id();
+                tracing::debug!(%room, %error, "room {room} cannot be read: {error}");
+            }
         }
+        pause(runtime).await;
     }
+}
+
+async fn pause(runtime: &RoomRuntime) {
+    let spread = runtime.jitter().below(RETRY.as_millis() as u64);
+    sleep(RETRY + Duration::from_millis(spread)).await;
 }
 
 async fn subscribe(runtime: &RoomRuntime) -> Result<Box<dyn EventFeed>, StoreError> {

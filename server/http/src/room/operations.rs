@@ -98,7 +98,8 @@ impl Operations {
         match &answer {
             Ok(reply) => self.note(reply.mark),
             Err(StoreError::LostHistory(_) | StoreError::UnknownRoom(_)) => self.read_again(),
-            Err(StoreError::UnknownGroup(_) | StoreError::Unavailable(_)) => {}
+            Err(StoreError::UnknownGroup(_)) => self.losses.note(),
+            Err(StoreError::Unavailable(_) | StoreError::Silent(_)) => {}
         }
         answer
     }

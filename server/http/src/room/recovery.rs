@@ -30,17 +30,19 @@ pub(crate) async fn recover(
 ) -> Result<RecoverOutcome, StoreError> {
     losses.check(room).await?;
     let id = &room.id;
-    let recover = calls.store.recover(id, settings, Loss::Seen(past));
+    let recover = calls.store.recover(id, settings, Loss::Seen(past), losses.node);
     let outcome = calls.run("recover", recover).await?.outcome;
-    if outcome != RecoverOutcome::NothingLost {
-        losses.note();
-    }
     match outcome {
         RecoverOutcome::Began => {
+            losses.note();
             tracing::error!(room = %id, "room {id}: the store lost history; the line is being put together again");
         }
         RecoverOutcome::UnderWay => {
+            losses.note();
             tracing::warn!(room = %id, "room {id}: the store lost history; a recovery is under way");
+        }
+        RecoverOutcome::Asking => {
+            tracing::info!(room = %id, "room {id}: another copy of the store answers; all nodes are asked whether it lacks anything");
         }
         RecoverOutcome::NothingLost => {}
     }
@@ -51,7 +53,7 @@ pub(crate) async fn recover(
 /// that of the replica.
 ///
 /// # Errors
-/// The store's.
+/// The store's; `LostHistory` while nodes are asked whether anything was lost. Read again until it says something else.
 pub(super) async fn read(
     operations: &Operations,
     settings: &Settings,
@@ -62,7 +64,7 @@ pub(super) async fn read(
     let read = async || calls.run("read", calls.store.read(room)).await;
     let reply = match read().await {
         Ok(reply) if !reply.mark.is_behind(&seen) => reply,
-        Ok(_) | Err(StoreError::UnknownRoom(_)) => {
+        Ok(_) | Err(StoreError::UnknownRoom(_) | StoreError::LostHistory(_)) => {
             operations.recover(settings, Past { mark: seen, ..past }).await?;
             read().await?
         }

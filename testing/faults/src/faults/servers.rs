@@ -46,9 +46,9 @@ fn log_of(stage: &mut Stage) -> Result<PathBuf> {
 
 /// Connections stay and nothing answers.
 pub(super) async fn freeze(stage: &mut Stage, span: Duration) {
-    stage.site.primary().freeze();
+    stage.site.primary().pause();
     sleep(span).await;
-    stage.site.primary().thaw();
+    stage.site.primary().resume();
 }
 
 /// Every script has to be sent again, all the time.

@@ -114,6 +114,7 @@ pub(crate) async fn delete(
     let old = state.room_entry(&room)?.definition();
     let step = Step::gone(RoomDefinitionView::from(&*old));
     let entry = entry(&state, &caller, "room.delete", format!("room:{}", old.id), &step);
+    state.rooms.doom(&old.id).await?;
     match state.control.delete_room(&old.id, entry).await {
         // An earlier try got as far as this, and is in the trail: what is left of the room goes now.
         Err(ControlError::NotFound(_)) => {}
