@@ -18,6 +18,9 @@ use crate::row::Row;
 use crate::site::{Ground, Plan, Store};
 use crate::stage::Stage;
 
+/// A window that ends before this has ended early: its whole length is 30 s, its shortest 5 s, and machines are busy.
+const EARLY: Duration = Duration::from_secs(20);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Fault {
     KillRedisAlways,
@@ -52,6 +55,7 @@ pub(crate) enum Fault {
     NodeFrozen,
     NodesReplaced,
     Policies,
+    PoliciesSilent,
 }
 
 impl Fault {
@@ -107,7 +111,8 @@ impl Fault {
             Fault::NodeKilled => "`kill -9` of one of two nodes, started again after 10 s",
             Fault::NodeFrozen => "one of two nodes stands still for 20 s (SIGSTOP)",
             Fault::NodesReplaced => "all nodes replaced one by one (SIGTERM, start)",
-            Fault::Policies => "Redis gone for 12 s, one room of each policy",
+            Fault::Policies => "Redis gone for 8 s, one room of each policy",
+            Fault::PoliciesSilent => "Redis silent for 14 s, one room of each policy",
         }
     }
 
@@ -167,7 +172,8 @@ impl Fault {
             | Fault::Latency
             | Fault::ScriptsFlushed
             | Fault::Maxmemory
-            | Fault::Policies => plan,
+            | Fault::Policies
+            | Fault::PoliciesSilent => plan,
         }
     }
 
@@ -194,15 +200,37 @@ impl Fault {
     ) -> Result<Row> {
         let people = self.people(asked, usual);
         let mut stage = Stage::set(ground, self.plan(people), people).await?;
-        if self == Fault::Policies {
-            return policies::run(stage, &self.name(), self.title()).await;
+        let away = match self {
+            Fault::Policies => Some(policies::Away::Refusing),
+            Fault::PoliciesSilent => Some(policies::Away::Silent),
+            _ => None,
+        };
+        if let Some(away) = away {
+            return policies::run(stage, away, (&self.name(), self.title())).await;
         }
         stage.fill().await;
         stage.fault_begins(self != Fault::Flushall);
         self.make(&mut stage).await?;
         stage.well_again().await;
+        self.judge_window(&stage);
         stage.ask_everybody(!self.forgets_who_left()).await?;
         Ok(stage.end(&self.name(), self.title()).await)
+    }
+
+    /// Where every node that had been there has told, nothing more can come, and nobody need wait for the window's end; where
+    /// one of them is gone, its people may still come.
+    fn judge_window(self, stage: &Stage) {
+        let took = stage.watch.seen.recovered_for().unwrap_or_default();
+        let as_it_should = match self {
+            Fault::Failover | Fault::FailoverSentinel | Fault::PowerCutEverysec => {
+                (Duration::from_secs(1)..EARLY).contains(&took)
+            }
+            Fault::FailoverNodeLost => took >= EARLY,
+            _ => true,
+        };
+        if !as_it_should {
+            stage.broken(format!("the room recovered for {took:.1?}"));
+        }
     }
 
     async fn make(self, stage: &mut Stage) -> Result<()> {
@@ -238,7 +266,7 @@ impl Fault {
             Fault::NodeKilled => nodes::kill(stage, seconds(10)).await,
             Fault::NodeFrozen => nodes::freeze(stage, seconds(20)).await,
             Fault::NodesReplaced => nodes::replace_all(stage).await,
-            Fault::Policies => {}
+            Fault::Policies | Fault::PoliciesSilent => {}
         }
         Ok(())
     }

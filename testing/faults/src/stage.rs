@@ -85,13 +85,10 @@ impl Stage {
             sleep(LOOK).await;
         }
         self.crowd.come(people, Duration::from_millis(5));
-        let capacity = usize::try_from(self.plan.caps.capacity).expect("a room, not a city");
         let deadline = Instant::now() + FILLED_WITHIN;
         loop {
-            let places = self.crowd.places().await;
-            let given = places.iter().filter(|place| place.seq > 0).count();
-            let inside = places.iter().filter(|place| place.admitted).count();
-            if given == people && inside >= capacity {
+            let (given, inside) = (self.scene().truth.given(), self.scene().truth.admissions());
+            if given == people as u64 && inside >= self.plan.caps.capacity {
                 return;
             }
             if Instant::now() > deadline {

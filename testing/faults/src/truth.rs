@@ -44,6 +44,7 @@ pub(crate) struct Truth {
     pub(crate) found: Found,
     highest: AtomicU64,
     owners: Mutex<HashMap<u64, usize>>,
+    given: AtomicU64,
     admissions: AtomicU64,
     /// Admitted as far as they were told, and not leaving: at most so many as there is room for.
     inside: AtomicU64,
@@ -64,6 +65,7 @@ impl Truth {
     pub(crate) fn joined(&self, who: usize, place: &mut Place, view: &PlaceView, node: usize) {
         if place.seq == 0 {
             place.seq = view.seq;
+            self.given.fetch_add(1, Ordering::SeqCst);
             if let Some(behind) = place.behind.filter(|behind| view.seq <= *behind) {
                 let text =
                     format!("{} was given after {behind} had been acknowledged", view.seq);
@@ -148,6 +150,11 @@ impl Truth {
     pub(crate) fn lost(&self, place: &mut Place, text: String) {
         place.lost = true;
         self.found.note(Kind::Kept, text);
+    }
+
+    /// How many were given a number, ever.
+    pub(crate) fn given(&self) -> u64 {
+        self.given.load(Ordering::SeqCst)
     }
 
     /// How many were told that they are inside, ever.

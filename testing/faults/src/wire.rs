@@ -12,12 +12,15 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// Bytes read at once.
 const CHUNK: usize = 16 * 1024;
 /// Chunks under way on one direction of one connection; more wait in the sockets, as on a real wire.
 const CHUNKS_MAX: usize = 256;
+
+/// A port that cannot be taken again at once is tried again after this.
+const BIND_AGAIN: Duration = Duration::from_millis(20);
 
 /// What the wire does with what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +28,7 @@ enum Flow {
     Open,
     /// Nothing arrives and nothing is refused: a network that lost its route. What was sent arrives later.
     Held,
-    /// Whoever connects is turned away: a machine whose process is gone.
+    /// Nobody listens: a machine whose process is gone.
     Refusing,
 }
 
@@ -59,7 +62,7 @@ impl Wire {
             cuts: watch::Sender::new(0),
             one_way_ms: AtomicU64::new(0),
         });
-        let accepting = tokio::spawn(accept(listener, control.clone()));
+        let accepting = tokio::spawn(accept_and_refuse(listener, port, control.clone()));
         Ok(Wire { port, control, accepting })
     }
 
@@ -72,7 +75,7 @@ impl Wire {
         self.control.flow.send_replace(Flow::Held);
     }
 
-    /// From now on everybody is turned away, and connections end.
+    /// From now on nobody listens, and connections end.
     pub(crate) fn refuse(&self) {
         self.control.flow.send_replace(Flow::Refusing);
         self.cut();
@@ -116,11 +119,30 @@ impl Control {
     }
 }
 
-async fn accept(listener: TcpListener, control: Arc<Control>) {
-    while let Ok((near, _)) = listener.accept().await {
-        if *control.flow.borrow() != Flow::Refusing {
-            tokio::spawn(carry(near, control.clone()));
+/// Listens while it is not refusing; then the port is closed, and taken again afterwards.
+async fn accept_and_refuse(listener: TcpListener, port: u16, control: Arc<Control>) {
+    let mut listener = Some(listener);
+    let mut flow = control.flow.subscribe();
+    loop {
+        let refusing = *flow.borrow_and_update() == Flow::Refusing;
+        if refusing {
+            listener = None;
+        } else if listener.is_none() {
+            listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.ok();
         }
+        tokio::select! {
+            () = accept(listener.as_ref(), &control) => {}
+            changed = flow.changed() => if changed.is_err() { return },
+            // Somebody else may have the port for a moment.
+            () = sleep(BIND_AGAIN), if !refusing && listener.is_none() => {}
+        }
+    }
+}
+
+async fn accept(listener: Option<&TcpListener>, control: &Arc<Control>) {
+    let Some(listener) = listener else { return std::future::pending().await };
+    while let Ok((near, _)) = listener.accept().await {
+        tokio::spawn(carry(near, control.clone()));
     }
 }
 
@@ -230,10 +252,26 @@ mod tests {
         wire.lead_to(echo(b'b').await);
         assert!(ask(&mut stream, b'2').await.is_err());
         assert_eq!(ask(&mut connect(&wire).await, b'3').await.unwrap(), *b"b3");
+    }
+
+    #[tokio::test]
+    async fn a_refusing_wire_has_no_listener_and_an_open_one_has_it_again() {
+        let wire = Wire::to(echo(b'a').await).await.unwrap();
+        let mut stream = connect(&wire).await;
         wire.refuse();
-        assert!(ask(&mut connect(&wire).await, b'4').await.is_err());
+        assert!(ask(&mut stream, b'1').await.is_err());
+        let connect = async || TcpStream::connect((Ipv4Addr::LOCALHOST, wire.port())).await;
+        while connect().await.is_ok() {}
         wire.open();
-        assert_eq!(ask(&mut connect(&wire).await, b'5').await.unwrap(), *b"b5");
+        let answer = async {
+            loop {
+                if let Ok(mut stream) = connect().await {
+                    return ask(&mut stream, b'2').await;
+                }
+                sleep(BIND_AGAIN).await;
+            }
+        };
+        assert_eq!(answer.await.unwrap(), *b"a2");
     }
 
     #[tokio::test]

@@ -21,6 +21,16 @@ const POLICIES: [&str; 3] = ["wait", "refuse", "pass"];
 const SOON: Duration = Duration::from_secs(2);
 /// After that, so long that a gate that opens to all has done so (5 s).
 const LATER: Duration = Duration::from_secs(6);
+/// A silent store is met by calls that run into their deadline (2 s), and a few of them.
+const SILENCE_MET: Duration = Duration::from_secs(8);
+
+/// How the store is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Away {
+    Refusing,
+    /// Nothing answers: slowness opens no gate, however long it lasts.
+    Silent,
+}
 /// Longest until somebody is let in, or a room is whole.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -48,16 +58,23 @@ struct Cast {
     stranger: Person,
 }
 
-pub(super) async fn run(mut stage: Stage, name: &str, title: &str) -> Result<Row> {
+pub(super) async fn run(
+    mut stage: Stage,
+    away: Away,
+    (name, title): (&str, &str),
+) -> Result<Row> {
     let mut casts = Vec::new();
     for policy in 0..POLICIES.len() {
         casts.push(cast(&mut stage, policy).await?);
     }
     stage.fault_begins(false);
     for wire in &stage.site.wires {
-        wire.refuse();
+        match away {
+            Away::Refusing => wire.refuse(),
+            Away::Silent => wire.hold(),
+        }
     }
-    sleep(SOON).await;
+    sleep(if away == Away::Refusing { SOON } else { SILENCE_MET }).await;
     let soon = ask_all(&mut casts).await;
     sleep(LATER).await;
     let later = ask_all(&mut casts).await;
@@ -69,13 +86,18 @@ pub(super) async fn run(mut stage: Stage, name: &str, title: &str) -> Result<Row
     for (nth, cast) in casts.iter_mut().enumerate() {
         for (caller, (who, expected)) in CALLERS.iter().enumerate() {
             let (soon, later) = (&soon[nth][caller], &later[nth][caller]);
-            let expected = expected[cast.policy];
+            let (at_first, then) = expected[cast.policy];
+            let expected = (at_first, if away == Away::Refusing { then } else { at_first });
             if (soon.as_str(), later.as_str()) != expected {
                 stage.broken(format!("{}: {who}: {soon}, {later}", POLICIES[cast.policy]));
             }
             let told =
                 if soon == later { soon.clone() } else { format!("{soon}; after 5 s: {later}") };
-            policies.push([POLICIES[cast.policy].to_owned(), (*who).to_owned(), told]);
+            let policy = match away {
+                Away::Refusing => POLICIES[cast.policy].to_owned(),
+                Away::Silent => format!("{}, Redis silent", POLICIES[cast.policy]),
+            };
+            policies.push([policy, (*who).to_owned(), told]);
         }
         same_as_before(&stage, cast).await;
     }
