@@ -92,9 +92,9 @@ impl Fault {
             Fault::WipedAndRestarted => "Redis wiped and all nodes killed and started anew",
             Fault::Failover => "failover to a replica that lacks the last 1.5 s",
             Fault::FailoverUnheard => {
-                "the same, and one node had heard nothing of these 1.5 s and comes first"
+                "such a failover, and one node had heard nothing of these 1.5 s and comes first"
             }
-            Fault::FailoverNodeLost => "the same, and one of three nodes dies with the primary",
+            Fault::FailoverNodeLost => "such a failover, and one of three nodes dies with the primary",
             Fault::FailoverSentinel => "failover by Sentinel to a replica that lacks the last 1.5 s",
             Fault::Cut1 => "network between nodes and Redis gone for 1 s",
             Fault::Cut10 => "network between nodes and Redis gone for 10 s",

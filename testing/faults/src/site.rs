@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use jari_api::RoomView;
 use jari_servers::{Cluster, Kind, Server};
-use reqwest::{Client, Method};
+use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::sleep;
@@ -217,6 +217,8 @@ impl Site {
                     Ok(answer) if answer.status().is_success() => {
                         return Ok(answer.json().await.unwrap_or_default());
                     }
+                    // Of a try before this one, whose answer was lost.
+                    Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ok(Value::Null),
                     Ok(answer) => said = answer.text().await.unwrap_or_default(),
                     Err(error) => said = error.to_string(),
                 }
