@@ -5,6 +5,7 @@
 pub mod bench;
 mod command;
 pub mod demo;
+pub mod faults;
 pub mod machine;
 mod node;
 pub mod openapi;

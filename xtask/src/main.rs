@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{bench, demo, openapi, root, test, tidy, web};
+use xtask::{bench, demo, faults, openapi, root, test, tidy, web};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Project tasks", bin_name = "cargo xtask")]
@@ -26,6 +26,8 @@ enum Task {
     Web,
     /// Measure the product on this machine: `bench line`, `bench redis`, `bench k6`
     Bench(bench::BenchArgs),
+    /// Make faults on real servers and nodes under a crowd, and check order and caps
+    Faults(faults::FaultsArgs),
     /// Write docs/reference/openapi.json from the server's handlers
     Openapi(openapi::OpenapiArgs),
 }
@@ -49,6 +51,7 @@ fn run(task: Task) -> Result<()> {
         Task::Tidy => tidy::run(&root),
         Task::Web => web::build(&root),
         Task::Bench(args) => bench::run(&root, &args),
+        Task::Faults(args) => faults::run(&root, &args),
         Task::Openapi(args) => openapi::run(&root, &args),
     }
 }

@@ -6,7 +6,7 @@ mod checks;
 mod report;
 mod rules;
 mod server;
-mod tools;
+pub(crate) mod tools;
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use report::{Report, Tally};
 
 #[derive(Args, Debug)]
 pub struct TestArgs {
-    /// Leave out what takes minutes: the kill -9 run and the browser
+    /// Leave out what takes minutes: the kill -9 run, the faults and the browser
     #[arg(long)]
     fast: bool,
     /// Run this step alone; may be given several times
@@ -51,12 +51,14 @@ enum Step {
     Deny,
     /// Fifty kill -9 under load
     Kill9,
+    /// Faults on real servers and nodes, one of each family, with few people
+    Faults,
     /// The visitor's page in a real browser, against a real server
     Browser,
 }
 
 impl Step {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Tools,
         Self::Web,
         Self::Tidy,
@@ -68,11 +70,12 @@ impl Step {
         Self::Rules,
         Self::Deny,
         Self::Kill9,
+        Self::Faults,
         Self::Browser,
     ];
 
     fn takes_minutes(self) -> bool {
-        matches!(self, Self::Kill9 | Self::Browser)
+        matches!(self, Self::Kill9 | Self::Faults | Self::Browser)
     }
 
     /// What ran, also where a part of it failed.
@@ -90,6 +93,7 @@ impl Step {
             Self::Rules => nothing_counted(rules::check(root)),
             Self::Deny => nothing_counted(checks::deny(root)),
             Self::Kill9 => checks::kill9(root),
+            Self::Faults => nothing_counted(crate::faults::quick(root)),
             Self::Browser => browser::run_tests(root),
         }
     }

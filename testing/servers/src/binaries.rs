@@ -26,15 +26,19 @@ impl Kind {
     }
 }
 
-/// The library that gives a process a clock of its own: Debian's `libfaketime`, in the folder of the machine's kind.
+/// What is loaded before a process that has a clock of its own: Debian's `libfaketime`, in the folder of the machine's
+/// kind, and the system's library before the server's. Redis's own allocator asks for the time before libfaketime is
+/// ready, and neither gets any further; so it is never asked for memory.
 ///
 /// # Panics
 /// Where it is not there, with what installs it.
-pub(crate) fn fake_clock() -> PathBuf {
+#[must_use]
+pub fn fake_clock() -> String {
     let kinds = std::fs::read_dir("/usr/lib").expect("Debian has it");
     let within = "faketime/libfaketime.so.1";
-    let found = kinds.flatten().map(|kind| kind.path().join(within)).find(|file| file.exists());
-    found.unwrap_or_else(|| panic!("faketime is not installed: `cargo xtask test` installs it"))
+    let kind = kinds.flatten().map(|kind| kind.path()).find(|kind| kind.join(within).exists());
+    let kind = kind.expect("faketime is not installed: `cargo xtask test` installs it");
+    format!("{}:{}", kind.join(within).display(), kind.join("libc.so.6").display())
 }
 
 fn valkey() -> Option<PathBuf> {

@@ -14,7 +14,7 @@ mod proxy;
 mod server;
 
 pub use balancer::{Balancer, BalancerKind};
-pub use binaries::Kind;
+pub use binaries::{Kind, fake_clock};
 pub use cluster::Cluster;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::Proxy;

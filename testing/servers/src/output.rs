@@ -1,6 +1,7 @@
 //! What a server writes: read to the end so that it never waits, and searched for the line that says it is ready.
 
 use std::io::{BufRead, BufReader, Read};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use std::time::Duration;
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
-pub(crate) struct Output(Receiver<String>);
+pub(crate) struct Output(Mutex<Receiver<String>>);
 
 impl Output {
     pub(crate) fn of(stream: impl Read + Send + 'static) -> Output {
@@ -19,14 +20,15 @@ impl Output {
                 let _ = sender.send(line);
             }
         });
-        Output(lines)
+        Output(Mutex::new(lines))
     }
 
     /// Waits for a line that holds `text`; otherwise the lines before, for the message.
     pub(crate) fn wait_for(&self, text: &str) -> Result<(), String> {
         let mut said = Vec::new();
+        let lines = self.0.lock().expect("nobody panics with it");
         loop {
-            match self.0.recv_timeout(SILENCE_MAX) {
+            match lines.recv_timeout(SILENCE_MAX) {
                 Ok(line) if line.contains(text) => return Ok(()),
                 Ok(line) => said.push(line),
                 Err(RecvTimeoutError::Timeout) => said.push("(then nothing)".to_owned()),

@@ -1,0 +1,107 @@
+//! `cargo xtask faults`: faults on real servers and nodes under a crowd. What makes and checks them is testing/faults's;
+//! here are the building, the reduced run of `cargo xtask test`, and the page.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::command::{command, run as run_command};
+use crate::test::tools;
+
+/// Where the results go, below the repository's root.
+const FOLDER: &str = "target/faults";
+const TABLES: &str = "faults.md";
+const PAGE: &str = "docs/reference/faults.md";
+const BEGIN: &str = "<!-- faults: begin -->";
+const END: &str = "<!-- faults: end -->";
+
+/// Runs of the reduced form that go on at once: each mostly waits for a window to pass.
+const AT_ONCE_IN_TEST: &str = "6";
+
+#[derive(Args, Debug)]
+pub struct FaultsArgs {
+    /// Only this fault; may be given several times. A name that there is not is answered with all names
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// People at the start of each run
+    #[arg(long, value_name = "N")]
+    people: Option<u32>,
+    /// How many runs go on at once
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    at_once: usize,
+    /// Write the tables into docs/reference/faults.md as well
+    #[arg(long, conflicts_with_all = ["only", "people"])]
+    write_docs: bool,
+    /// Use the development build: slower, and built sooner
+    #[arg(long)]
+    unoptimised: bool,
+}
+
+/// Builds, runs what is wanted, tells, and writes the page where that is asked for.
+///
+/// # Errors
+/// Where something does not build or start, or did not hold.
+pub fn run(root: &Path, args: &FaultsArgs) -> Result<()> {
+    tools::for_faults(root)?;
+    let mut arguments: Vec<String> = vec![format!("--at-once={}", args.at_once)];
+    arguments.extend(args.only.iter().map(|name| format!("--only={name}")));
+    arguments.extend(args.people.map(|people| format!("--people={people}")));
+    let held = start(root, !args.unoptimised, &arguments);
+    if args.write_docs {
+        write_page(root)?;
+    }
+    held
+}
+
+/// The most telling faults with few people: a step of `cargo xtask test`.
+pub(crate) fn quick(root: &Path) -> Result<()> {
+    start(root, false, &["--quick".to_owned(), format!("--at-once={AT_ONCE_IN_TEST}")])
+}
+
+fn start(root: &Path, optimised: bool, arguments: &[String]) -> Result<()> {
+    let packages = ["--package", "jari", "--package", "jari-faults"];
+    let mut build = command(root, "cargo", &["build", "--locked", "--bins"]);
+    build.args(packages);
+    if optimised {
+        build.arg("--release");
+    }
+    run_command(&mut build)?;
+    let binaries = root.join(if optimised { "target/release" } else { "target/debug" });
+    let program = binaries.join("jari-faults");
+    let mut faults = command(root, &program.to_string_lossy(), &[]);
+    faults.arg("--jari").arg(binaries.join("jari")).arg("--out").arg(root.join(FOLDER));
+    run_command(faults.args(arguments))
+}
+
+fn write_page(root: &Path) -> Result<()> {
+    let (page, tables) = (root.join(PAGE), root.join(FOLDER).join(TABLES));
+    let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
+    let tables = fs::read_to_string(&tables).context("no run has written its tables")?;
+    fs::write(&page, between_marks(&text, &tables)?)
+        .with_context(|| format!("cannot write {PAGE}"))?;
+    println!("written into {PAGE}");
+    Ok(())
+}
+
+/// The page with the tables between its marks.
+fn between_marks(page: &str, tables: &str) -> Result<String> {
+    let (before, rest) = page.split_once(BEGIN).context("the page has no mark to begin at")?;
+    let (_, after) = rest.split_once(END).context("the page has no mark to end at")?;
+    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", tables.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_stand_between_the_marks_and_only_there() {
+        let page = format!("# A\n{BEGIN}\nstale\n{END}\n## B\n");
+        let once = between_marks(&page, "| a |\n\n").expect("both marks");
+        assert_eq!(once, format!("# A\n{BEGIN}\n| a |\n{END}\n## B\n"));
+        assert_eq!(between_marks(&once, "| a |").expect("both marks"), once);
+        assert!(between_marks("# A", "| a |").is_err());
+    }
+}
