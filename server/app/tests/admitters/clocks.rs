@@ -1,24 +1,15 @@
 //! Nodes whose clocks are minutes off, by Debian's libfaketime: the store's clock is everybody's.
 
-use std::path::PathBuf;
-
+use jari_servers::fake_clock;
 use jari_testkit::{ProcessBuilder, eventually};
 use serde_json::json;
 
 use crate::nodes::{Site, holds, lasting};
 use crate::watch::{Watch, subject};
 
-/// Where Debian keeps it, in a folder by processor.
-fn libfaketime() -> PathBuf {
-    let processors = std::fs::read_dir("/usr/lib").expect("it is there").flatten();
-    let files = processors.map(|folder| folder.path().join("faketime/libfaketime.so.1"));
-    let found = files.into_iter().find(|file| file.exists());
-    found.expect("Debian's libfaketime is not installed: `cargo xtask test` installs it")
-}
-
 /// With its clock off by so much, and its sense of time gone by as ever.
 fn off(node: ProcessBuilder, by: &str) -> ProcessBuilder {
-    let node = node.env("LD_PRELOAD", libfaketime().display().to_string());
+    let node = node.env("LD_PRELOAD", fake_clock());
     node.env("FAKETIME", by)
         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
         .env("DONT_FAKE_MONOTONIC", "1")
