@@ -154,11 +154,7 @@ impl LineStore for EmbeddedStore {
         Box::pin(self.call(move |lines| Ok(lines.create(&room, settings))))
     }
 
-    fn delete(
-        &self,
-        room: &RoomId,
-        until: Incarnation,
-    ) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn delete(&self, room: &RoomId, until: Incarnation) -> BoxFuture<'_, Result<bool, StoreError>> {
         let room = room.clone();
         Box::pin(self.call(move |lines| Ok(lines.delete(&room, until))))
     }

@@ -75,7 +75,12 @@ impl From<RedisError> for Failure {
         );
         let dropped = error.is_unrecoverable_error() || error.is_connection_dropped();
         let silent = !server && error.is_timeout();
-        Failure { text, connection_lost: moved || (dropped && !server), unanswered: !server, silent }
+        Failure {
+            text,
+            connection_lost: moved || (dropped && !server),
+            unanswered: !server,
+            silent,
+        }
     }
 }
 

@@ -279,11 +279,7 @@ impl LineStore for RedisStore {
         Box::pin(async move { self.create(&room, settings).await })
     }
 
-    fn delete(
-        &self,
-        room: &RoomId,
-        until: Incarnation,
-    ) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn delete(&self, room: &RoomId, until: Incarnation) -> BoxFuture<'_, Result<bool, StoreError>> {
         let room = room.clone();
         Box::pin(async move { self.delete(&room, until).await })
     }

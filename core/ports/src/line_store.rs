@@ -65,11 +65,7 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
 
     /// Forgets a room with all its places and passes, if its life began by incarnation `until`: one that was made, or made
     /// again, later is another room and stays. `false` where there was nothing to forget.
-    fn delete(
-        &self,
-        room: &RoomId,
-        until: Incarnation,
-    ) -> BoxFuture<'_, Result<bool, StoreError>>;
+    fn delete(&self, room: &RoomId, until: Incarnation) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Gives places to at most `JOIN_BATCH_MAX` subjects, in order.
     fn join(

@@ -218,7 +218,9 @@ impl Site {
                         return Ok(answer.json().await.unwrap_or_default());
                     }
                     // Of a try before this one, whose answer was lost.
-                    Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ok(Value::Null),
+                    Ok(answer) if answer.status() == StatusCode::CONFLICT => {
+                        return Ok(Value::Null);
+                    }
                     Ok(answer) => said = answer.text().await.unwrap_or_default(),
                     Err(error) => said = error.to_string(),
                 }

@@ -104,7 +104,8 @@ async fn scripts_flushed_under_load_cost_nobody_a_place() {
     let joining = async {
         let mut seqs = Vec::new();
         for round in 0..40 {
-            let calls = (0..50).map(|n| store.join(&room, Mark::NONE, vec![subject(round * 50 + n)]));
+            let calls =
+                (0..50).map(|n| store.join(&room, Mark::NONE, vec![subject(round * 50 + n)]));
             for answer in join_all(calls).await {
                 seqs.push(seq(&answer.expect("answered").outcome[0]));
             }

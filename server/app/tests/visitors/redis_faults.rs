@@ -183,7 +183,8 @@ async fn issue_4_a_copy_that_lacks_the_last_second_takes_over_and_everybody_keep
     .await;
     assert!(joined.seq > 20 + SEQ_JUMP, "{}", joined.seq);
     for (n, visitor) in (1..).zip(&people) {
-        let place = in_time("everybody is told a place", async || seq_of(visitor, &room).await).await;
+        let place =
+            in_time("everybody is told a place", async || seq_of(visitor, &room).await).await;
         assert_eq!((place.seq, place.position), (n, Some(n)));
     }
     one.stop().await;
