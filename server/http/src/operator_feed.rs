@@ -14,7 +14,6 @@ use futures_util::Stream;
 use jari_api::Reconnect;
 use jari_api::admin::HistoryList;
 use jari_line::GroupSettings;
-use jari_ports::StoreError;
 use jari_units::limits::TICK;
 use jari_units::{GroupId, RoomId, Timestamp};
 use parking_lot::Mutex;

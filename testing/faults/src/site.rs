@@ -120,7 +120,7 @@ impl Site {
                 let always = ["--appendonly", "yes", "--appendfsync", "always"];
                 Server::start_with(Kind::Redis, &always)
             }
-            Store::Clocked => Server::start_with_own_clock(Kind::Redis),
+            Store::Clocked => Server::start_with_own_clock(),
             Store::Replicated | Store::Sentinel => Server::start(Kind::Redis),
             Store::Cluster => {
                 self.cluster = Some(Cluster::start(Kind::Redis));

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -16,6 +17,10 @@ use crate::process::signal;
 
 /// Somebody else may take a port between looking and starting.
 const STARTS_MAX: usize = 5;
+
+/// How often, and how many times, a replica is asked how far it is: 60 s.
+const OFFSET_EVERY: Duration = Duration::from_millis(20);
+const OFFSETS_MAX: u32 = 3_000;
 
 /// Debian's `nobody`: what a test that runs as root starts servers as.
 const NOBODY: u32 = 65_534;
@@ -75,13 +80,13 @@ impl Server {
         Server::start_in(kind, Role::Store, arguments)
     }
 
-    /// Starts a server that keeps nothing on disk and whose clock [can be set](Server::set_clock).
+    /// Starts a Redis that keeps nothing on disk and whose clock [can be set](Server::set_clock).
     ///
     /// # Panics
     /// Where it cannot be started, with what it said.
     #[must_use]
-    pub fn start_with_own_clock(kind: Kind) -> Server {
-        Server::start_in(kind, Role::OwnClock, &["--appendonly", "no"])
+    pub fn start_with_own_clock() -> Server {
+        Server::start_in(Kind::Redis, Role::OwnClock, &["--appendonly", "no"])
     }
 
     fn start_in(kind: Kind, role: Role, arguments: &[&str]) -> Server {
@@ -137,6 +142,28 @@ impl Server {
     /// Lets a stopped process go on.
     pub fn resume(&self) {
         signal("CONT", &[self.process.id().to_string()]);
+    }
+
+    /// Waits until a replica has everything that this primary has now.
+    ///
+    /// # Panics
+    /// Where it does not come to that.
+    pub fn wait_for_replica(&self, replica: &Server) {
+        // WAIT would ask only for what its own connection wrote.
+        let has = self.replication_offset();
+        for _ in 0..OFFSETS_MAX {
+            if replica.replication_offset() >= has {
+                return;
+            }
+            std::thread::sleep(OFFSET_EVERY);
+        }
+        panic!("the replica stays at {} of {has}", replica.replication_offset());
+    }
+
+    fn replication_offset(&self) -> u64 {
+        let info = self.ask("INFO replication");
+        let offset = |line: &str| line.strip_prefix("master_repl_offset:")?.trim().parse().ok();
+        info.lines().find_map(offset).expect("every server has one")
     }
 
     /// Cuts a replica off this primary for good: what comes from now on never reaches it.

@@ -41,7 +41,7 @@ impl Lagging {
         first.create(closed()).await;
         let mut given = first.join(1..=10).await;
         first.attend().await;
-        assert_eq!(primary.ask("WAIT 1 20000"), ":1", "the replica has them");
+        primary.wait_for_replica(replica);
         primary.leave_behind(replica);
         given.extend(first.join(11..=30).await);
         assert_eq!(given, (1..=30).collect::<Vec<_>>());

@@ -64,7 +64,7 @@ async fn a_server_far_away_is_slow_and_nothing_else() {
 /// A4: the server's clock is put back five minutes, then ten forward, while it runs.
 #[tokio::test]
 async fn a_servers_clock_put_back_and_forward_lets_nobody_in_twice_and_makes_nobody_absent() {
-    let server = Server::start_with_own_clock(Kind::Redis);
+    let server = Server::start_with_own_clock();
     let store = open(&server.url());
     let settings = Settings { rate_milli: 1_000, burst: 3, ..Settings::default() };
     let room = made(&store, settings).await;
