@@ -29,6 +29,11 @@ impl Connection {
         Ok(Connection { send, host: target.0.to_string() })
     }
 
+    /// Whether the server has not closed it, as far as is known here.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.send.is_closed()
+    }
+
     /// Asks without a body and reads the whole answer.
     pub(crate) async fn ask(
         &mut self,

@@ -41,11 +41,19 @@ pub(super) struct LineArgs {
 pub(super) fn run(root: &Path, args: &LineArgs) -> Result<()> {
     let size = if args.quick { Size::quick() } else { Size::full() };
     let setting = Setting::build(root, size, !args.unoptimised)?;
-    let (mut entries, mut drawn) = (Vec::new(), Vec::new());
+    let (mut entries, mut drawn, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for part in Part::ALL.into_iter().filter(|part| args.wants(*part)) {
-        let measured = part.measure(&setting).with_context(|| format!("{part:?} failed"))?;
-        entries.extend(measured.entries);
-        drawn.extend(measured.pictures);
+        match part.measure(&setting) {
+            Ok(measured) => {
+                entries.extend(measured.entries);
+                drawn.extend(measured.pictures);
+            }
+            // Minutes of measuring are not thrown away for it.
+            Err(error) => {
+                setting.say(&format!("{part:?} failed: {error:#}"));
+                failed.push(format!("{part:?}"));
+            }
+        }
     }
     drawn.push(pictures::reach(&entries));
     let folder = root.join(FOLDER);
@@ -56,13 +64,14 @@ pub(super) fn run(root: &Path, args: &LineArgs) -> Result<()> {
     }
     print!("{}", table(&entries));
     println!("written to {FOLDER}/{RESULTS}, with {} pictures beside it", drawn.len());
-    if args.write_docs {
+    if args.write_docs && failed.is_empty() {
         page::write(root, &folder, &entries, &drawn)?;
     }
     let missed = missed(&entries);
     if !missed.is_empty() {
         println!("short of the bar: {}", missed.join(", "));
     }
+    ensure!(failed.is_empty(), "without numbers: {}", failed.join(", "));
     ensure!(!args.check || missed.is_empty(), "{} numbers fall short", missed.len());
     Ok(())
 }

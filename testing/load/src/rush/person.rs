@@ -34,7 +34,7 @@ pub(super) async fn live(world: Arc<World>, nth: u64, due: Instant) {
     let _living = OneLess(&world.counts.living);
     let place = match register(&world, nth).await {
         Ok(place) => place,
-        Err(_) => return world.registered.lock().error("join"),
+        Err(error) => return world.registered.lock().error(&format!("join: {error:#}")),
     };
     {
         let mut registered = world.registered.lock();
@@ -50,8 +50,7 @@ pub(super) async fn live(world: Arc<World>, nth: u64, due: Instant) {
 /// Over a kept connection, as a browser's would be; none is opened for each.
 async fn register(world: &World, nth: u64) -> Result<Place> {
     let _permit = world.registering.acquire().await.context("never closed")?;
-    let idle = world.pool.lock().pop();
-    let mut connection = match idle {
+    let mut connection = match idle(world) {
         Some(connection) => connection,
         None => Connection::open(world.aim.url, world.aim.from, nth as usize).await?,
     };
@@ -59,6 +58,13 @@ async fn register(world: &World, nth: u64) -> Result<Place> {
     let place = place(&mut connection, &world.places, &token).await?;
     world.pool.lock().push(connection);
     Ok(place)
+}
+
+/// The connection used last that is still open: one that stood idle for long was closed by the server, and a browser would
+/// not use it either.
+fn idle(world: &World) -> Option<Connection> {
+    let mut pool = world.pool.lock();
+    std::iter::from_fn(|| pool.pop()).find(Connection::is_open)
 }
 
 async fn wait(world: &World, nth: u64, place: &Place) -> Result<()> {
