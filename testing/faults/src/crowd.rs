@@ -41,8 +41,8 @@ pub(crate) struct Habits {
 impl Habits {
     fn inside_for(self, id: usize) -> Option<Duration> {
         let (from, to) = self.inside_s;
-        // Spread over the people who come after one another.
-        let seconds = from + (id as u64 * 7) % (to - from);
+        // Far apart for people who come after one another, and by a prime, so that all times are met.
+        let seconds = from + (id as u64 * 11) % (to - from);
         (!id.is_multiple_of(self.stays_one_in)).then(|| Duration::from_secs(seconds))
     }
 
@@ -241,13 +241,13 @@ async fn step(
 mod tests {
     use super::*;
 
-    const HABITS: Habits = Habits { stays_one_in: 5, inside_s: (5, 40), gives_up_one_in: 20 };
+    const HABITS: Habits = Habits { stays_one_in: 4, inside_s: (5, 40), gives_up_one_in: 20 };
 
     #[test]
     fn habits_are_spread_over_the_people() {
         let stay = (0..1_000).filter(|id| HABITS.inside_for(*id).is_none()).count();
         let give_up = (0..1_000).filter(|id| HABITS.waits_for(*id).is_some()).count();
-        assert_eq!((stay, give_up), (200, 50));
+        assert_eq!((stay, give_up), (250, 50));
         let times: std::collections::BTreeSet<_> =
             (0..1_000).filter_map(|id| HABITS.inside_for(id)).collect();
         assert_eq!(times.len(), 35, "every second from 5 to 39");

@@ -94,8 +94,12 @@ impl Fault {
             Fault::FailoverUnheard => {
                 "such a failover, and one node had heard nothing of these 1.5 s and comes first"
             }
-            Fault::FailoverNodeLost => "such a failover, and one of three nodes dies with the primary",
-            Fault::FailoverSentinel => "failover by Sentinel to a replica that lacks the last 1.5 s",
+            Fault::FailoverNodeLost => {
+                "such a failover, and one of three nodes dies with the primary"
+            }
+            Fault::FailoverSentinel => {
+                "failover by Sentinel to a replica that lacks the last 1.5 s"
+            }
             Fault::Cut1 => "network between nodes and Redis gone for 1 s",
             Fault::Cut10 => "network between nodes and Redis gone for 10 s",
             Fault::Cut60 => "network between nodes and Redis gone for 60 s",
@@ -150,12 +154,8 @@ impl Fault {
             Fault::CutOneNode60 => Plan { presence_window_ms: 90_000, ..plan },
             Fault::SlotMoved => Plan { store: Store::Cluster, ..plan },
             // The default: an unclaimed pass is good for less than the clock is off.
-            Fault::NodeClockAhead => {
-                Plan { node_clock_s: 300, claim_window_ms: 120_000, ..plan }
-            }
-            Fault::NodeClockBehind => {
-                Plan { node_clock_s: -300, claim_window_ms: 120_000, ..plan }
-            }
+            Fault::NodeClockAhead => Plan { node_clock_s: 300, claim_window_ms: 120_000, ..plan },
+            Fault::NodeClockBehind => Plan { node_clock_s: -300, claim_window_ms: 120_000, ..plan },
             Fault::RedisClockForward | Fault::RedisClockBack => {
                 Plan { store: Store::Clocked, ..plan }
             }
@@ -236,7 +236,9 @@ impl Fault {
     async fn make(self, stage: &mut Stage) -> Result<()> {
         let seconds = Duration::from_secs;
         match self {
-            Fault::KillRedisAlways | Fault::KillRedisEverysec => servers::kill(stage, seconds(2)).await,
+            Fault::KillRedisAlways | Fault::KillRedisEverysec => {
+                servers::kill(stage, seconds(2)).await
+            }
             Fault::StoreOutage => servers::kill(stage, seconds(60)).await,
             Fault::PowerCutEverysec => return servers::cut_power(stage).await,
             Fault::FreezeRedis => servers::freeze(stage, seconds(5)).await,

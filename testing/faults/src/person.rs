@@ -44,7 +44,10 @@ pub(crate) enum Answer {
     /// The place, where there is one in it.
     Served(Option<Box<PlaceView>>),
     /// Status and code, and when to come back if that was said.
-    Refused { code: String, after: Option<Duration> },
+    Refused {
+        code: String,
+        after: Option<Duration>,
+    },
     Nothing,
 }
 

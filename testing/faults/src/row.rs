@@ -130,7 +130,11 @@ mod tests {
 
     #[test]
     fn who_has_no_place_yet_is_not_counted_and_who_lost_it_is_not_kept() {
-        let place = |seq, lost| Place { seq, lost, ..Place::default() };
+        let place = |seq, lost| {
+            let mut place = Place::default();
+            (place.seq, place.lost) = (seq, lost);
+            place
+        };
         let places = [place(0, false), place(1, false), place(2, true)];
         let row = Row::new("a", "b", &places, &Found::default());
         assert_eq!((row.acknowledged, row.kept), (2, 1));

@@ -120,7 +120,7 @@ impl Site {
                 let always = ["--appendonly", "yes", "--appendfsync", "always"];
                 Server::start_with(Kind::Redis, &always)
             }
-            Store::Clocked => Server::start_with_own_clock(Kind::Redis),
+            Store::Clocked => Server::start_with_own_clock(),
             Store::Replicated | Store::Sentinel => Server::start(Kind::Redis),
             Store::Cluster => {
                 self.cluster = Some(Cluster::start(Kind::Redis));
@@ -218,7 +218,9 @@ impl Site {
                         return Ok(answer.json().await.unwrap_or_default());
                     }
                     // Of a try before this one, whose answer was lost.
-                    Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ok(Value::Null),
+                    Ok(answer) if answer.status() == StatusCode::CONFLICT => {
+                        return Ok(Value::Null);
+                    }
                     Ok(answer) => said = answer.text().await.unwrap_or_default(),
                     Err(error) => said = error.to_string(),
                 }

@@ -67,8 +67,7 @@ impl Truth {
             place.seq = view.seq;
             self.given.fetch_add(1, Ordering::SeqCst);
             if let Some(behind) = place.behind.filter(|behind| view.seq <= *behind) {
-                let text =
-                    format!("{} was given after {behind} had been acknowledged", view.seq);
+                let text = format!("{} was given after {behind} had been acknowledged", view.seq);
                 self.found.note(Kind::Order, text);
             }
             let before = self.owners.lock().insert(view.seq, who);
@@ -128,7 +127,8 @@ impl Truth {
         self.admissions.fetch_add(1, Ordering::SeqCst);
         let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
         if inside > self.capacity {
-            let text = format!("{inside} people were told that they are inside, of {}", self.capacity);
+            let text =
+                format!("{inside} people were told that they are inside, of {}", self.capacity);
             self.found.note(Kind::Cap, text);
         }
     }
@@ -203,7 +203,8 @@ mod tests {
     use super::*;
 
     fn view(status: &str, seq: u64, position: Option<u64>) -> PlaceView {
-        let line = json!({"state": "open", "serving": 0, "served": 0, "waiting": 0, "rate_per_s": 1.0});
+        let line =
+            json!({"state": "open", "serving": 0, "served": 0, "waiting": 0, "rate_per_s": 1.0});
         let view = json!({"room": "r", "status": status, "seq": seq, "position": position,
             "line": line, "server_time": "2026-12-01T00:00:00Z"});
         serde_json::from_value(view).unwrap()

@@ -111,7 +111,10 @@ impl Seen {
         *self.recovering.lock() = None;
         for node in self.nodes.lock().iter_mut() {
             let last = node.readiness.pop();
-            node.readiness = last.map(|(_, status, text)| (self.begun.elapsed(), status, text)).into_iter().collect();
+            node.readiness = last
+                .map(|(_, status, text)| (self.begun.elapsed(), status, text))
+                .into_iter()
+                .collect();
         }
     }
 
@@ -171,7 +174,8 @@ struct Eye {
 impl Eye {
     async fn look_on(self) {
         loop {
-            let (ready, numbers, room) = tokio::join!(self.ask_ready(), self.numbers(), self.room());
+            let (ready, numbers, room) =
+                tokio::join!(self.ask_ready(), self.numbers(), self.room());
             self.note(ready, numbers, room);
             sleep(EVERY).await;
         }

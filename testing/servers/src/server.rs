@@ -80,14 +80,13 @@ impl Server {
         Server::start_in(kind, Role::Store, arguments)
     }
 
-    /// Starts a server that keeps nothing on disk and whose clock [can be set](Server::set_clock). A Valkey: Debian's Redis
-    /// does not start under libfaketime, whose clock and its memory's allocator call each other.
+    /// Starts a Redis that keeps nothing on disk and whose clock [can be set](Server::set_clock).
     ///
     /// # Panics
     /// Where it cannot be started, with what it said.
     #[must_use]
     pub fn start_with_own_clock() -> Server {
-        Server::start_in(Kind::Valkey, Role::OwnClock, &["--appendonly", "no"])
+        Server::start_in(Kind::Redis, Role::OwnClock, &["--appendonly", "no"])
     }
 
     fn start_in(kind: Kind, role: Role, arguments: &[&str]) -> Server {

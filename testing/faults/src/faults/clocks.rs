@@ -30,7 +30,10 @@ pub(super) async fn jump(stage: &mut Stage, seconds: i64) -> Result<()> {
     stage.site.primary().set_clock(seconds);
     sleep(Duration::from_secs(1)).await;
     let jumped = time_of(&stage.site.servers[0]) - before;
-    anyhow::ensure!((jumped - seconds).abs() < 10, "the clock moved by {jumped} s, not {seconds} s");
+    anyhow::ensure!(
+        (jumped - seconds).abs() < 10,
+        "the clock moved by {jumped} s, not {seconds} s"
+    );
     sleep(WHILE).await;
     Ok(())
 }

@@ -39,7 +39,10 @@ const CALLERS: [(&str, [(&str, &str); 3]); 6] = [
     ("the gate, a pass in use", [("served", "served"), (DOWN, DOWN), ("served", "served")]),
     ("the gate, a pass not used yet", [("served", "served"), (DOWN, DOWN), ("served", "served")]),
     ("the gate, without a pass", [(NO_PASS, NO_PASS), (DOWN, DOWN), (NO_PASS, "served")]),
-    ("a poll of a place in line", [("served", "served"), ("served", "served"), ("served", "served")]),
+    (
+        "a poll of a place in line",
+        [("served", "served"), ("served", "served"), ("served", "served")],
+    ),
     ("a join of somebody new", [(DOWN, DOWN), (DOWN, DOWN), (DOWN, DOWN)]),
     ("a join of somebody in line", [(DOWN, DOWN), (DOWN, DOWN), (DOWN, DOWN)]),
 ];
@@ -58,11 +61,7 @@ struct Cast {
     stranger: Person,
 }
 
-pub(super) async fn run(
-    mut stage: Stage,
-    away: Away,
-    (name, title): (&str, &str),
-) -> Result<Row> {
+pub(super) async fn run(mut stage: Stage, away: Away, (name, title): (&str, &str)) -> Result<Row> {
     let mut casts = Vec::new();
     for policy in 0..POLICIES.len() {
         casts.push(cast(&mut stage, policy).await?);
