@@ -6,9 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::process::{
-    Heard, as_ordinary_until, give, is_root, open_folder, sign_itself,
-};
+use crate::process::{Heard, as_ordinary_until, give, is_root, open_folder, sign_itself};
 
 /// Where Debian puts it.
 const NGINX: &str = "/usr/sbin/nginx";
@@ -47,12 +45,12 @@ impl BalancerKind {
         // nginx ends its workers where it is told to end, not where it is killed.
         let mut command = as_ordinary_until(&program, root, "TERM");
         match self {
-            BalancerKind::Nginx => command
-                .arg("-p")
-                .arg(folder)
-                .arg("-c")
-                .arg(main)
-                .args(["-e", "stderr", "-g", "daemon off;"]),
+            BalancerKind::Nginx => command.arg("-p").arg(folder).arg("-c").arg(main).args([
+                "-e",
+                "stderr",
+                "-g",
+                "daemon off;",
+            ]),
             BalancerKind::Envoy => command
                 .arg("-c")
                 .arg(main)
@@ -74,7 +72,7 @@ fn envoy() -> Option<PathBuf> {
 #[derive(Debug)]
 pub struct Balancer {
     running: Heard,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Balancer {
@@ -95,7 +93,13 @@ impl Balancer {
         give_all(folder.path());
         let mut running = Heard::start(kind.command(folder.path(), root));
         assert!(running.listens(port), "{kind:?} does not start:\n{}", running.log());
-        Balancer { running, _folder: folder }
+        Balancer { running, folder }
+    }
+
+    /// The folder with its configuration.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// What it wrote to its error output so far.

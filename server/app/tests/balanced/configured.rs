@@ -24,6 +24,7 @@ pub(crate) struct NodeAddress {
 /// A balancer before three nodes, on ports of its own.
 #[derive(Debug)]
 pub(crate) struct Balanced {
+    kind: BalancerKind,
     balancer: Balancer,
     https: u16,
     http: u16,
@@ -39,7 +40,7 @@ impl Balanced {
             BalancerKind::Envoy => write_envoy(folder, nodes, [https, http, here, admin]),
         };
         let balancer = Balancer::start(kind, here, write);
-        Balanced { balancer, https, http, here, admin }
+        Balanced { kind, balancer, https, http, here, admin }
     }
 
     /// Where it is reached on its own machine, without TLS.
@@ -62,6 +63,22 @@ impl Balanced {
         url.query_pairs_mut().append_pair("filter", matching);
         let answer = reqwest::get(url).await.expect("Envoy's admin answers");
         answer.text().await.expect("a text")
+    }
+
+    /// Calls that found no node at the first try, and were tried again.
+    pub(crate) async fn repeated(&self) -> u64 {
+        match self.kind {
+            BalancerKind::Nginx => {
+                let log = self.balancer.folder().join("var/log/nginx/error.log");
+                let log = std::fs::read_to_string(log).expect("nginx keeps a log");
+                log.matches(" upstream, client: ").count() as u64
+            }
+            BalancerKind::Envoy => {
+                let stats = self.envoy_stats("^cluster.jari.upstream_rq_retry$").await;
+                let count = stats.trim().rsplit(' ').next().and_then(|count| count.parse().ok());
+                count.unwrap_or_else(|| panic!("Envoy counts them: {stats:?}"))
+            }
+        }
     }
 
     pub(crate) fn log(&self) -> String {
@@ -110,7 +127,8 @@ fn write_nginx(folder: &Path, nodes: &[NodeAddress; NODES], ports: [u16; 3]) {
         .put("listen [::]:443 ssl http2 backlog=4096;", "")
         .put("listen [::]:80 backlog=4096;", "");
     for (nth, node) in nodes.iter().enumerate() {
-        jari = jari.put(&format!("server 10.0.0.1{}:8080 ", nth + 1), &format!("server {} ", node.public));
+        jari = jari
+            .put(&format!("server 10.0.0.1{}:8080 ", nth + 1), &format!("server {} ", node.public));
     }
     jari.write(&folder.join("jari.conf"));
 }

@@ -37,11 +37,12 @@ impl Crowd {
         for page in joined {
             crowd.add(page);
         }
-        crowd.wait_until("everybody has begun", |seen| {
-            let Counts { answers, streams, .. } = seen.counts();
-            answers > 3 || streams > 0
-        })
-        .await;
+        crowd
+            .wait_until("everybody has begun", |seen| {
+                let Counts { answers, streams, .. } = seen.counts();
+                answers > 3 || streams > 0
+            })
+            .await;
         crowd
     }
 

@@ -26,15 +26,16 @@ async fn tls_and_redirect(house: &House) {
     let sent = client.get(http).send().await.expect("an answer");
     assert_eq!(sent.status(), 308);
     let location = sent.headers()["location"].to_str().expect("an address");
-    assert!(location.starts_with("https://127.0.0.1") && location.ends_with("?entry=a"), "{location}");
+    assert!(
+        location.starts_with("https://127.0.0.1") && location.ends_with("?entry=a"),
+        "{location}"
+    );
 }
 
 /// How many of some joins are taken from somebody who claims to be somebody else each time.
 async fn joins_taken(house: &House, from: &str, joins: u8) -> usize {
     let client = client(from).build().expect("a client");
-    let call = |method, path: &str| {
-        client.request(method, house.url().join(path).expect("a path"))
-    };
+    let call = |method, path: &str| client.request(method, house.url().join(path).expect("a path"));
     let mut taken = 0;
     for nth in 0..joins {
         let visitor = call(Method::POST, "/v1/visitors").send().await.expect("an answer");
@@ -51,7 +52,8 @@ async fn joins_taken(house: &House, from: &str, joins: u8) -> usize {
 
 async fn outside(kind: BalancerKind) {
     // Each node lets an address join once, and again after a minute.
-    let limits = [("JARI__HTTP__JOIN_LIMIT_PER_MINUTE", "1"), ("JARI__HTTP__JOIN_LIMIT_BURST", "1")];
+    let limits =
+        [("JARI__HTTP__JOIN_LIMIT_PER_MINUTE", "1"), ("JARI__HTTP__JOIN_LIMIT_BURST", "1")];
     let house = House::with(kind, false, &limits).await;
     tls_and_redirect(&house).await;
     // The balancer itself, and so whom the nodes believe, is 127.0.0.1.

@@ -19,7 +19,10 @@ pub(crate) const ROOM: &str = "shop";
 enum Records {
     /// In one data folder: nodes on one machine may share it.
     Folder,
-    Server { _running: Postgres, database: String },
+    Server {
+        _running: Postgres,
+        database: String,
+    },
 }
 
 pub(crate) struct House {
@@ -47,10 +50,8 @@ impl House {
         settings: &[(&'static str, &str)],
     ) -> House {
         let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let addresses = [(); NODES].map(|()| NodeAddress {
-            public: local(lasting_port()),
-            ops: local(lasting_port()),
-        });
+        let addresses = [(); NODES]
+            .map(|()| NodeAddress { public: local(lasting_port()), ops: local(lasting_port()) });
         let records = if postgres {
             let server = Postgres::start();
             let database = server.database();
@@ -130,6 +131,11 @@ impl House {
         let id = self.node(nth).id().to_string();
         let sent = tokio::process::Command::new("kill").args([&format!("-{name}"), &id]).status();
         assert!(sent.await.expect("there is a kill command").success());
+    }
+
+    /// Redis is gone, and nothing comes in its place.
+    pub(crate) fn lose_store(&mut self) {
+        self.redis.kill();
     }
 
     /// As a service manager replaces it: told to stop, waited for, started anew.

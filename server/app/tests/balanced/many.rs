@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
-use jari_api::{PlaceView, VisitorCreated};
 use jari_servers::BalancerKind;
-use reqwest::{Client, Method};
+use reqwest::Client;
 use serde_json::json;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::configured::NodeAddress;
 use crate::house::{House, ROOM};
-use crate::page::Net;
+use crate::page::{Net, Page};
 
 /// Above Envoy's default of 1,024 connections, and of as many requests.
 const STREAMS: usize = 1_200;
@@ -24,16 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Bytes = BoxStream<'static, String>;
 
 async fn open(net: &Net) -> Bytes {
-    let visitor = net.request(Method::POST, "/v1/visitors").send().await.expect("an answer");
-    let visitor: VisitorCreated = visitor.json().await.expect("an identity");
-    let join = net.request(Method::POST, &format!("/v1/rooms/{ROOM}/places"));
-    let place = join.bearer_auth(visitor.visitor_token).send().await.expect("an answer");
-    let place: PlaceView = place.json().await.expect("a place");
-    let events = net.request(Method::GET, &format!("/v1/rooms/{ROOM}/events"));
-    let events = events.bearer_auth(place.place_token.expect("a receipt")).send().await;
-    let events = events.expect("an answer");
-    assert_eq!(events.status(), 200, "a stream is refused");
-    let bytes = events.bytes_stream().map(|chunk| {
+    let bytes = Page::join(net.clone()).await.plain_stream().await.bytes_stream().map(|chunk| {
         String::from_utf8_lossy(&chunk.expect("a stream does not break off")).into_owned()
     });
     bytes.boxed()
@@ -48,36 +38,48 @@ async fn until(bytes: &mut Bytes, word: &str) -> String {
     text
 }
 
-async fn everybody_streams(kind: BalancerKind) {
-    rlimit::increase_nofile_limit(u64::MAX).expect("this process may open more files");
-    let house = House::start(kind).await;
-    let net = Net::new(house.url());
-    let opening = stream::iter(0..STREAMS).map(|_| open(&net));
-    let mut streams: Vec<Bytes> = opening.buffer_unordered(AT_ONCE).collect().await;
-    // Nothing happens in the room: what is read now is the beginning, and then that the nodes live.
+/// Everybody hears at once what an operator says.
+async fn announce(house: &House, streams: &mut [Bytes]) {
+    let said = json!({"text": "now-everybody-hears"});
+    let _ = house.operator().steer(ROOM, "announce", said).await.expect(200);
+    let began = Instant::now();
+    let hearing = stream::iter(streams).map(|bytes| until(bytes, "now-everybody-hears"));
+    let all = hearing.buffer_unordered(STREAMS).collect::<Vec<_>>();
+    let all = timeout(PATIENCE, all).await.expect("everybody hears it");
+    println!("{} of {STREAMS} streams heard it within {:?}", all.len(), began.elapsed());
+    assert_eq!(all.len(), STREAMS);
+}
+
+/// Nothing is to be told any more, as the store has gone: only that the nodes live.
+async fn quiet(streams: &mut [Bytes]) {
     let quiet_until = Instant::now() + QUIET;
-    let reading = stream::iter(&mut streams).map(async |bytes| {
+    let reading = stream::iter(streams).map(async |bytes| {
         let mut beats = 0;
-        while let Ok(text) = tokio::time::timeout_at(quiet_until, bytes.next()).await {
+        while let Ok(text) = timeout_at(quiet_until, bytes.next()).await {
             beats += text.expect("the stream goes on").matches(":\n\n").count();
         }
         beats
     });
     let beats: Vec<usize> = reading.buffer_unordered(STREAMS).collect().await;
-    assert!(beats.iter().all(|beats| *beats >= 1), "somebody heard nothing for {QUIET:?}");
+    let (least, most) = (beats.iter().min(), beats.iter().max());
+    println!("{least:?} to {most:?} comments on each stream in {QUIET:?} without the store");
+    assert!(least >= Some(&1), "somebody heard nothing");
+}
+
+async fn everybody_streams(kind: BalancerKind) {
+    rlimit::increase_nofile_limit(u64::MAX).expect("this process may open more files");
+    let mut house = House::start(kind).await;
+    let net = Net::new(house.url());
+    let opening = stream::iter(0..STREAMS).map(|_| open(&net));
+    let mut streams: Vec<Bytes> = opening.buffer_unordered(AT_ONCE).collect().await;
     let mut open = 0.0;
     for nth in 0..house.addresses.len() {
         open += house.metric(nth, "jari_streams").await;
     }
     assert!(open >= STREAMS as f64, "{open} streams are open");
-    let said = json!({"text": "now-everybody-hears"});
-    let _ = house.operator().steer(ROOM, "announce", said).await.expect(200);
-    let began = Instant::now();
-    let hearing = stream::iter(&mut streams).map(|bytes| until(bytes, "now-everybody-hears"));
-    let all = hearing.buffer_unordered(STREAMS).collect::<Vec<_>>();
-    let all = timeout(PATIENCE, all).await.expect("everybody hears it");
-    println!("{kind:?}: {} of {STREAMS} streams heard it within {:?}", all.len(), began.elapsed());
-    assert_eq!(all.len(), STREAMS);
+    announce(&house, &mut streams).await;
+    house.lose_store();
+    quiet(&mut streams).await;
     if kind == BalancerKind::Envoy {
         let turned_away = house.balanced.envoy_stats("cluster.jari.*overflow").await;
         assert!(turned_away.contains("upstream_cx_overflow: 0"), "{turned_away}");
@@ -106,7 +108,8 @@ const POOL: usize = 2 * 256;
 /// Connections to these ports, in whatever state: those of the last minute that are over are in `TIME_WAIT`.
 fn connections_to(nodes: &[NodeAddress]) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux shows its connections");
-    let ports: Vec<String> = nodes.iter().map(|node| format!(":{:04X}", node.public.port())).collect();
+    let ports: Vec<String> =
+        nodes.iter().map(|node| format!(":{:04X}", node.public.port())).collect();
     let remote = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2));
     remote.filter(|remote| ports.iter().any(|port| remote.ends_with(port))).count()
 }
@@ -128,7 +131,9 @@ async fn few_connections(kind: BalancerKind) {
     let good = answered.filter(|status| std::future::ready(status.is_success())).count().await;
     let took = began.elapsed();
     let after = connections_to(&house.addresses);
-    println!("{kind:?}: {good} calls in {took:?}; {before} connections to nodes before, {after} after");
+    println!(
+        "{kind:?}: {good} calls in {took:?}; {before} connections to nodes before, {after} after"
+    );
     assert_eq!(good, CALLS);
     assert!(after < POOL, "{after} connections to the nodes, with those that are over");
 }

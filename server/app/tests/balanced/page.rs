@@ -77,8 +77,7 @@ fn directed(text: &[u8]) -> Option<Duration> {
 impl Page {
     /// Joins the room.
     pub(crate) async fn join(net: Net) -> Page {
-        let (answer, mut failed) =
-            net.insist(|| net.request(Method::POST, "/v1/visitors")).await;
+        let (answer, mut failed) = net.insist(|| net.request(Method::POST, "/v1/visitors")).await;
         let visitor: VisitorCreated = answer.json().await.expect("an identity");
         let path = format!("/v1/rooms/{ROOM}/places");
         let join = || net.request(Method::POST, &path).bearer_auth(&visitor.visitor_token);
@@ -96,6 +95,13 @@ impl Page {
     fn of_room(&self, path: &str) -> RequestBuilder {
         let path = format!("/v1/rooms/{ROOM}/{path}");
         self.net.request(Method::GET, &path).bearer_auth(&self.token)
+    }
+
+    /// Its stream, as a plain client has it: nobody looks after it.
+    pub(crate) async fn plain_stream(&self) -> Response {
+        let answer = self.of_room("events").send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "a stream is refused");
+        answer
     }
 
     /// Asks once how the place stands.
