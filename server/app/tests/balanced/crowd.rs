@@ -49,7 +49,7 @@ impl Crowd {
     fn add(&mut self, page: Page) {
         self.seen.push(page.seen.clone());
         let stop = self.stop.clone();
-        if self.seen.len() % 2 == 0 {
+        if self.seen.len().is_multiple_of(2) {
             self.pages.spawn(page.stream(stop));
         } else {
             self.pages.spawn(page.poll(stop));

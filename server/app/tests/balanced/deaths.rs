@@ -95,15 +95,20 @@ async fn survive(kind: BalancerKind, fault: Fault) {
         ended.extend(reading.await.expect("reading does not panic"));
     }
     let last = ended.iter().max().expect("some read from the node that went").duration_since(began);
-    println!("{} of {PLAIN} plain streams ended, the last one after {last:?}", ended.len());
+    crate::report(format_args!(
+        "{} of {PLAIN} plain streams ended, the last one after {last:?}",
+        ended.len()
+    ));
     assert!(ended.len() < PLAIN && last < WITHIN, "{last:?}");
     if let Fault::Hangs = fault {
         come_back(&house, &crowd).await;
     }
     let repeated = house.balanced.repeated().await;
     let counts = crowd.check().await;
-    println!("{kind:?}, {fault:?} with {streams} streams: silent for {silence:?} at most");
-    println!("the balancer tried {repeated} calls again; {counts:?}");
+    crate::report(format_args!(
+        "{kind:?}, {fault:?} with {streams} streams: silent for {silence:?} at most"
+    ));
+    crate::report(format_args!("the balancer tried {repeated} calls again; {counts:?}"));
     assert!(silence < WITHIN, "somebody heard nothing for {silence:?}: {counts:?}");
     // Who had a stream there has another.
     let moved = counts.broke_off + counts.given_up + ended.len() as u64;

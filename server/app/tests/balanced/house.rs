@@ -14,15 +14,10 @@ use crate::configured::{Balanced, NODES, NodeAddress};
 
 pub(crate) const ROOM: &str = "shop";
 
-/// Where the nodes' records are.
-#[derive(Debug)]
-enum Records {
-    /// In one data folder: nodes on one machine may share it.
-    Folder,
-    Server {
-        _running: Postgres,
-        database: String,
-    },
+/// Records on a server. Without one they are in a data folder that the nodes share, as they may on one machine.
+struct Database {
+    url: String,
+    _server: Postgres,
 }
 
 pub(crate) struct House {
@@ -33,7 +28,7 @@ pub(crate) struct House {
     key: String,
     settings: Vec<(&'static str, String)>,
     redis: Server,
-    records: Records,
+    database: Option<Database>,
     folder: TempDir,
 }
 
@@ -52,13 +47,10 @@ impl House {
         let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let addresses = [(); NODES]
             .map(|()| NodeAddress { public: local(lasting_port()), ops: local(lasting_port()) });
-        let records = if postgres {
+        let database = postgres.then(|| {
             let server = Postgres::start();
-            let database = server.database();
-            Records::Server { _running: server, database }
-        } else {
-            Records::Folder
-        };
+            Database { url: server.database(), _server: server }
+        });
         let settings = settings.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
         let balanced = Balanced::start(kind, &addresses);
         let mut house = House {
@@ -68,7 +60,7 @@ impl House {
             key: String::new(),
             settings,
             redis: Server::start(Kind::Redis),
-            records,
+            database,
             folder: TempDir::new().expect("a folder"),
         };
         for nth in 0..NODES {
@@ -83,10 +75,8 @@ impl House {
     }
 
     fn data(&self, nth: usize) -> PathBuf {
-        match &self.records {
-            Records::Folder => self.folder.path().join("data"),
-            Records::Server { .. } => self.folder.path().join(format!("node-{nth}")),
-        }
+        let of_its_own = self.database.is_some();
+        self.folder.path().join(if of_its_own { format!("node-{nth}") } else { "data".to_owned() })
     }
 
     /// Starts a node on its address.
@@ -100,8 +90,8 @@ impl House {
             .env("JARI__STORE__URL", self.redis.url())
             .env("JARI__HTTP__TRUSTED_PROXIES", "127.0.0.1")
             .env("JARI__LOG__LEVEL", "warn");
-        if let Records::Server { database, .. } = &self.records {
-            node = node.env("JARI__RECORDS__URL", database);
+        if let Some(database) = &self.database {
+            node = node.env("JARI__RECORDS__URL", &database.url);
         }
         for (name, text) in &self.settings {
             node = node.env(name, text);

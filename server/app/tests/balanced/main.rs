@@ -15,3 +15,12 @@ mod seen;
 
 /// The program under test.
 const JARI: &str = env!("CARGO_BIN_EXE_jari");
+
+/// Figures that are part of what a run shows.
+#[expect(
+    clippy::print_stdout,
+    reason = "nextest shows a test's output on success for this program"
+)]
+fn report(figures: std::fmt::Arguments<'_>) {
+    println!("{figures}");
+}

@@ -46,7 +46,11 @@ async fn announce(house: &House, streams: &mut [Bytes]) {
     let hearing = stream::iter(streams).map(|bytes| until(bytes, "now-everybody-hears"));
     let all = hearing.buffer_unordered(STREAMS).collect::<Vec<_>>();
     let all = timeout(PATIENCE, all).await.expect("everybody hears it");
-    println!("{} of {STREAMS} streams heard it within {:?}", all.len(), began.elapsed());
+    crate::report(format_args!(
+        "{} of {STREAMS} streams heard it within {:?}",
+        all.len(),
+        began.elapsed()
+    ));
     assert_eq!(all.len(), STREAMS);
 }
 
@@ -62,7 +66,9 @@ async fn quiet(streams: &mut [Bytes]) {
     });
     let beats: Vec<usize> = reading.buffer_unordered(STREAMS).collect().await;
     let (least, most) = (beats.iter().min(), beats.iter().max());
-    println!("{least:?} to {most:?} comments on each stream in {QUIET:?} without the store");
+    crate::report(format_args!(
+        "{least:?} to {most:?} comments on each stream in {QUIET:?} without the store"
+    ));
     assert!(least >= Some(&1), "somebody heard nothing");
 }
 
@@ -131,9 +137,9 @@ async fn few_connections(kind: BalancerKind) {
     let good = answered.filter(|status| std::future::ready(status.is_success())).count().await;
     let took = began.elapsed();
     let after = connections_to(&house.addresses);
-    println!(
+    crate::report(format_args!(
         "{kind:?}: {good} calls in {took:?}; {before} connections to nodes before, {after} after"
-    );
+    ));
     assert_eq!(good, CALLS);
     assert!(after < POOL, "{after} connections to the nodes, with those that are over");
 }

@@ -31,11 +31,13 @@ async fn replace_all(kind: BalancerKind, settings: &[(&'static str, &str)]) {
                 () = sleep(COMES_EVERY) => crowd.one_more().await,
             }
         }
-        println!("node {nth} was replaced within {:?}", began.elapsed());
+        crate::report(format_args!("node {nth} was replaced within {:?}", began.elapsed()));
     }
     let repeated = house.balanced.repeated().await;
     let counts = crowd.check().await;
-    println!("{kind:?}, all nodes replaced: the balancer tried {repeated} calls again; {counts:?}");
+    crate::report(format_args!(
+        "{kind:?}, all nodes replaced: the balancer tried {repeated} calls again; {counts:?}"
+    ));
     assert_eq!(counts.failed, Vec::<String>::new(), "{counts:?}");
     assert_eq!(counts.broke_off + counts.given_up, 0, "{counts:?}");
     assert!(counts.sent_away > 0, "{counts:?}");
