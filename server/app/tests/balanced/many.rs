@@ -111,13 +111,18 @@ const CALLERS: usize = 64;
 /// What nginx's workers keep: `keepalive 256` each, of two. Envoy keeps what was needed at once.
 const POOL: usize = 2 * 256;
 
-/// Connections to these ports, in whatever state: those of the last minute that are over are in `TIME_WAIT`.
+/// Connections to these ports: open ones, and those of the last minute that are over, which wait on the side that ended them.
 fn connections_to(nodes: &[NodeAddress]) -> usize {
+    /// `TIME_WAIT` in Linux's table.
+    const OVER: &str = "06";
     let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux shows its connections");
-    let ports: Vec<String> =
-        nodes.iter().map(|node| format!(":{:04X}", node.public.port())).collect();
-    let remote = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2));
-    remote.filter(|remote| ports.iter().any(|port| remote.ends_with(port))).count()
+    let ports: Vec<_> = nodes.iter().map(|node| format!(":{:04X}", node.public.port())).collect();
+    let is_node = |address: &str| ports.iter().any(|port| address.ends_with(port));
+    let connections = table.lines().skip(1).filter(|line| {
+        let columns: Vec<&str> = line.split_whitespace().take(4).collect();
+        matches!(columns[..], [_, from, to, state] if is_node(to) || state == OVER && is_node(from))
+    });
+    connections.count()
 }
 
 /// The lesson of the system that this one replaces: a connection for each call, and no port was left after some thousands.
