@@ -37,7 +37,7 @@ pub const CLAUSES: &[(&str, Clause)] = &[
 /// Where one does not hold.
 pub async fn check_all(fresh: &dyn Fn() -> Box<dyn SharedLeases>) {
     for (name, clause) in CLAUSES {
-        println!("leases: {name}");
+        crate::history::announce(&format!("leases: {name}"));
         let site = fresh();
         site.clock().set(START);
         clause(&*site).await;

@@ -11,7 +11,7 @@ use jari_servers::{Cluster, Kind, Server};
 use tokio::runtime::Runtime;
 
 /// Places cut off the bitmaps at once: few, so that histories meet it.
-const REBASE_BITS: u64 = 8;
+pub(crate) const REBASE_BITS: u64 = 8;
 
 const STEPS: usize = 400;
 

@@ -14,7 +14,7 @@ use jari_redis::{RedisOptions, RedisStore};
 use jari_servers::{Cluster, Kind, Server};
 use jari_units::{Bundle, BundleSet, Mark, RoomId};
 
-use crate::conformance::runtime;
+use crate::conformance::{REBASE_BITS, runtime};
 
 struct Site {
     options: RedisOptions,
@@ -35,7 +35,9 @@ pub(crate) fn shared(url: &str) -> Box<dyn SharedLeases> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("leases{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let clock = SetClock::at(START);
-    let options = RedisOptions::new(url).prefix(prefix).clock(clock.clone());
+    // As the other suites do, so that it is the same scripts that are called.
+    let options =
+        RedisOptions::new(url).prefix(prefix).clock(clock.clone()).tidy_early(REBASE_BITS);
     Box::new(Site { options, clock })
 }
 

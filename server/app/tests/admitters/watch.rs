@@ -105,16 +105,11 @@ impl Watch {
         let mut past = Past::default();
         for event in &events {
             past.take(event);
-            let inside = past.inside.len() as u64;
-            assert!(inside <= self.settings.capacity, "{inside} inside at {event:?}");
-            // A rate is admissions in 1,000 s, so times milliseconds it is millionths of them.
-            let most = self.settings.burst * 1_000_000 + self.settings.rate_milli * past.line_ms.0;
-            assert!(past.called * 1_000_000 <= most, "{} called by {event:?}", past.called);
-            assert!(past.line_ms <= past.now.since(self.started), "the line's time ran ahead");
+            past.keeps_to(&self.settings, self.started);
         }
         let (ticks, span) = (self.ticks(), end.outcome.clocks().now.since(self.started));
         let gaps = ticks.windows(2).map(|pair| pair[1].now.since(pair[0].now));
-        println!(
+        say(&format!(
             "{}: {} events, {} ticks in {span}, longest pause {}, {} admitted, {} inside of {}; order violations 0, cap violations 0",
             self.room,
             events.len(),
@@ -123,9 +118,14 @@ impl Watch {
             past.called,
             past.inside.len(),
             self.settings.capacity,
-        );
+        ));
         assert_eq!(past.inside.len() as u64, end.outcome.passes().live(), "the count is right");
     }
+}
+
+#[expect(clippy::print_stdout, reason = "what was seen is part of what a run shows")]
+fn say(line: &str) {
+    println!("{line}");
 }
 
 /// What is known from events alone. Nobody is absent in these rooms, so whoever is next is called: 1, 2, 3, ...
@@ -169,6 +169,22 @@ impl Past {
         }
     }
 
+    /// Never more inside than the capacity, never more let in than the rate and the burst allow, and the line's time is real
+    /// time at most.
+    fn keeps_to(&self, settings: &Settings, started: Timestamp) {
+        let inside = self.inside.len() as u64;
+        assert!(inside <= settings.capacity, "{inside} inside at event {}", self.event_no);
+        // A rate is admissions in 1,000 s, so times milliseconds it is millionths of them.
+        let most = settings.burst * 1_000_000 + settings.rate_milli * self.line_ms.0;
+        assert!(
+            self.called * 1_000_000 <= most,
+            "{} called by event {}",
+            self.called,
+            self.event_no
+        );
+        assert!(self.line_ms <= self.now.since(started), "the line's time ran ahead");
+    }
+
     fn call(&mut self, seqs: &SeqSet) {
         for seq in seqs.iter() {
             // Those who left before their turn are passed by.
@@ -195,4 +211,51 @@ pub(crate) fn subject(n: u64) -> SubjectKey {
     key[8..].copy_from_slice(&n.to_be_bytes());
     key[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
     SubjectKey(key)
+}
+
+/// The checker is no use where it lets anything pass.
+mod checker {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use jari_line::{Calls, Tick};
+
+    use super::*;
+
+    fn tick(event_no: u64, line_ms: u64, called: &[Seq]) -> RoomEvent {
+        let calls = Calls { seqs: called.iter().copied().collect(), ..Calls::default() };
+        let line_ms = Millis(line_ms);
+        let now = Timestamp(line_ms.0);
+        let tick = Tick { now, line_ms, calls: Some(calls), ..Tick::default() };
+        RoomEvent { incarnation: 1, event_no, event: Event::Ticked(Box::new(tick)) }
+    }
+
+    fn refuses(events: &[RoomEvent]) -> bool {
+        let take = || {
+            let settings =
+                Settings { capacity: 4, rate_milli: 1_000, burst: 2, ..Settings::default() };
+            let mut past = Past::default();
+            for event in events {
+                past.take(event);
+                past.keeps_to(&settings, Timestamp(0));
+            }
+        };
+        catch_unwind(AssertUnwindSafe(take)).is_err()
+    }
+
+    #[test]
+    fn it_takes_a_sound_past_and_refuses_what_breaks_order_or_caps() {
+        let sound = [tick(2, 0, &[1, 2]), tick(3, 1_000, &[]), tick(4, 2_000, &[3])];
+        assert!(!refuses(&sound));
+        for (what, broken) in [
+            ("somebody was called twice", [tick(2, 0, &[1]), tick(3, 1_000, &[1])]),
+            ("somebody was left out", [tick(2, 0, &[1]), tick(3, 1_000, &[3])]),
+            ("an event is missing", [tick(2, 0, &[1]), tick(4, 1_000, &[2])]),
+            ("time went back", [tick(2, 1_000, &[1]), tick(3, 999, &[2])]),
+            ("more than the burst at once", [tick(2, 0, &[1, 2, 3]), tick(3, 1_000, &[])]),
+            ("more than the rate", [tick(2, 0, &[1, 2]), tick(3, 999, &[3])]),
+            ("more than the capacity", [tick(2, 9_000, &[1, 2, 3]), tick(3, 9_000, &[4, 5])]),
+        ] {
+            assert!(refuses(&broken), "{what}");
+        }
+    }
 }
