@@ -128,7 +128,7 @@ pub(crate) async fn leave(
     // An old receipt must not end a newer place of the same person.
     let standing = runtime.read(|live| live.ledger().standing(place.incarnation, place.seq));
     if standing != Standing::Ended {
-        runtime.leave(place.subject).await?;
+        runtime.leave(place.subject, place.seq).await?;
     }
     let secure = state.options.secure();
     let cookies = [CookieKind::Place(&definition.id), CookieKind::Pass(&definition.id)];

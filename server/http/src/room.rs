@@ -6,6 +6,7 @@ mod batcher;
 mod collector;
 pub(crate) mod counts;
 mod follower;
+mod goodbyes;
 mod hub;
 mod live;
 mod operations;
@@ -46,6 +47,7 @@ use crate::options::Joins;
 use crate::store_calls::StoreCalls;
 use batcher::{Batcher, Queue};
 use counts::Counts;
+use goodbyes::Goodbyes;
 use operations::Operations;
 use pacing::PollPacing;
 use presence::Presence;
@@ -72,6 +74,8 @@ pub struct RoomRuntime {
     touches: Batcher<PassId, PassOutcome>,
     receipts: Batcher<Receipt, (ReattachOutcome, Mark)>,
     recovery: Recovery,
+    /// Who was told to have left.
+    goodbyes: Goodbyes,
     /// The store is being asked whether it knows what a token names.
     suspecting: AtomicBool,
     /// Passes used since the last flush.
@@ -126,6 +130,7 @@ impl RoomRuntime {
                 room.reattach(batch).await
             }),
             recovery: Recovery::default(),
+            goodbyes: Goodbyes::default(),
             suspecting: AtomicBool::new(false),
             used: Mutex::default(),
             presence: Presence::default(),
@@ -186,12 +191,15 @@ impl RoomRuntime {
         Ok(joined)
     }
 
-    /// Ends a subject's place or pass; then the replica knows of it.
+    /// Ends a subject's place or pass, whose number is `seq`; then the replica knows of it.
     ///
     /// # Errors
     /// [`BatchError`].
-    pub async fn leave(&self, subject: SubjectKey) -> Result<LeaveOutcome, BatchError> {
+    pub async fn leave(&self, subject: SubjectKey, seq: Seq) -> Result<LeaveOutcome, BatchError> {
         let (outcome, mark) = self.leaves.ask(subject).await?;
+        if outcome != LeaveOutcome::Unknown {
+            self.goodbyes.note(seq, mark, *self.reached.borrow());
+        }
         self.reach(mark).await;
         Ok(outcome)
     }
@@ -387,10 +395,11 @@ impl RoomRuntime {
     fn replace(self: &Arc<Self>, new: Live) {
         let (mark, recovering) = (new.ledger().mark(), new.ledger().is_recovering());
         let frame = self.hub.has_streams().then(|| line_frame(&new));
-        let old = std::mem::replace(&mut *self.live.write(), new);
+        let mut old = std::mem::replace(&mut *self.live.write(), new);
         if old.ledger().mark().incarnation != mark.incarnation {
             // Numbers of another history mean other people.
             self.presence.take();
+            self.goodbyes.tell(&mut old);
         }
         let applied_at = Instant::now();
         self.hub.wake_all(applied_at);

@@ -87,7 +87,7 @@ impl Fault {
             }
             Fault::FreezeRedis => "Redis stands still for 5 s (SIGSTOP)",
             Fault::StoreOutage => "Redis gone for 60 s, with what it had on disk (AOF `always`)",
-            Fault::Flushall => "`FLUSHALL`, 10,000 waiting and 1,000 inside",
+            Fault::Flushall => "`FLUSHALL`, ten waiting for each one inside",
             Fault::FlushallSmall => "`FLUSHALL`",
             Fault::WipedAndRestarted => "Redis wiped and all nodes killed and started anew",
             Fault::Failover => "failover to a replica that lacks the last 1.5 s",
@@ -209,6 +209,10 @@ impl Fault {
             return policies::run(stage, away, (&self.name(), self.title())).await;
         }
         stage.fill().await;
+        if self == Fault::Flushall {
+            let inside = stage.plan.caps.capacity;
+            stage.note(format!("{people} people, {inside} of them inside"));
+        }
         stage.fault_begins(self != Fault::Flushall);
         self.make(&mut stage).await?;
         stage.well_again().await;

@@ -87,7 +87,7 @@ fn changes_text(changes: &[(Duration, u16, String)]) -> String {
     let Some((begun, ..)) = changes.first() else { return "not asked".to_owned() };
     let word = |status: u16| if status == 0 { "silent".to_owned() } else { status.to_string() };
     let told = changes.iter().enumerate().map(|(nth, (at, status, text))| {
-        let why = if *status == 503 { format!(" ({text})") } else { String::new() };
+        let why = if *status == 503 { format!(" ({})", nameless(text)) } else { String::new() };
         let when = match nth {
             0 => String::new(),
             _ => format!("{:.1} s: ", (*at - *begun).as_secs_f64()),
@@ -101,6 +101,16 @@ fn changes_text(changes: &[(Duration, u16, String)]) -> String {
     parts.join("; ")
 }
 
+/// Without the server's address, which is another one in every run.
+fn nameless(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.split_once("://") {
+        Some((_, rest)) if rest.ends_with(':') => "Redis:",
+        Some(_) => "Redis",
+        None => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,11 +120,12 @@ mod tests {
         let at = Duration::from_millis;
         let changes = [
             (at(10_000), 200, "ready".to_owned()),
-            (at(10_400), 503, "it does not answer".to_owned()),
+            (at(10_400), 503, "the store is away: redis://127.0.0.1:7: broken pipe".to_owned()),
             (at(12_000), 0, String::new()),
             (at(19_800), 200, "ready".to_owned()),
         ];
-        let told = "200; 0.4 s: 503 (it does not answer); 2.0 s: silent; 9.8 s: 200";
+        let told =
+            "200; 0.4 s: 503 (the store is away: Redis: broken pipe); 2.0 s: silent; 9.8 s: 200";
         assert_eq!(changes_text(&changes), told);
         assert_eq!(changes_text(&[]), "not asked");
     }

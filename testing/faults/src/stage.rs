@@ -16,8 +16,9 @@ use crate::site::{Ground, Plan, ROOM, Site};
 use crate::truth::{Truth, Word};
 use crate::watch::Watch;
 
-/// Longest that the room takes to fill; a busy machine is slow.
+/// Longest that the room takes to fill, and what each person adds to it; a busy machine is slow.
 const FILLED_WITHIN: Duration = Duration::from_secs(120);
+const FILLED_WITHIN_EACH: Duration = Duration::from_millis(20);
 /// Longest from the fault's end until all is well: a recovery's window, a breaker's longest pause, and time to spare.
 const WELL_WITHIN: Duration = Duration::from_secs(90);
 /// All must have been well for so long.
@@ -85,7 +86,8 @@ impl Stage {
             sleep(LOOK).await;
         }
         self.crowd.come(people, Duration::from_millis(5));
-        let deadline = Instant::now() + FILLED_WITHIN;
+        let each = FILLED_WITHIN_EACH.saturating_mul(u32::try_from(people).expect("a crowd"));
+        let deadline = Instant::now() + FILLED_WITHIN + each;
         loop {
             let (given, inside) = (self.scene().truth.given(), self.scene().truth.admissions());
             if given == people as u64 && inside >= self.plan.caps.capacity {

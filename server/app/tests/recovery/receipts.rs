@@ -27,6 +27,31 @@ fn with(person: &Person, kind: &str, token: String) -> Person {
     person
 }
 
+/// Acknowledged, and heard of by no replica before the store was lost: only the node that told it knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_who_left_in_the_last_moment_before_a_loss_stays_gone() {
+    let (site, first, mut people) = still(3).await;
+    first.kill();
+    let node = site.node().await;
+    site.store.deafen(true);
+    assert_eq!(people[0].poll(&node.url).await.0, 200);
+    site.store.deafen(false);
+    let mut gone = people.remove(1);
+    assert_eq!(gone.clone().leave(&node.url).await, 204);
+    site.store.fall_back();
+    people[0].poll(&node.url).await;
+    site.noticed_by(&node).await;
+    gone.poll(&node.url).await;
+    for person in &mut people {
+        assert_eq!(person.poll(&node.url).await.0, 503);
+    }
+    site.recovered().await;
+    assert_eq!(gone.told(&node.url).await.status, PlaceStatus::Ended);
+    for person in &mut people {
+        assert_eq!(person.told(&node.url).await.status, PlaceStatus::Waiting);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn issue_4_only_a_receipt_of_this_room_from_shortly_before_the_loss_buys_a_place() {
     let (site, running, mut people) = still(3).await;
