@@ -62,7 +62,7 @@ const SOURCES: &[Source] = &[
     source!("revoke", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("change", ALLOW_OOM, BASE, ["subjects", "ends", "phase", "settings"]),
     source!("read", READS, &[ROOM, part!("guard")], []),
-    source!("events", READS, &[ROOM, part!("guard")], []),
+    source!("events", READS, &[], []),
     source!("report", ALLOW_OOM, BASE, ["phase", "report"]),
     source!("set_group", ALLOW_OOM, &[ROOM], []),
     source!("group", ALLOW_OOM, &[], []),
