@@ -18,6 +18,7 @@ mod rooms;
 mod start_and_stop;
 mod traces;
 mod trail;
+mod verify;
 
 /// The program under test.
 const JARI: &str = env!("CARGO_BIN_EXE_jari");
