@@ -130,7 +130,8 @@ async fn no_fork(address: &str) {
     let fork = "INSERT INTO audit SELECT no + 100, at, actor, action, target, was, is_now, form, \
                 prev_hash, hash FROM audit WHERE no = 3";
     let refused = sql(address, fork).await.unwrap_err();
-    let unique = refused.as_database_error().is_some_and(|error| error.is_unique_violation());
+    let unique =
+        refused.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation);
     assert!(unique, "{refused}");
 }
 

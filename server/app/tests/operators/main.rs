@@ -6,6 +6,7 @@ mod call_log;
 mod command_line;
 mod crossing;
 mod groups;
+mod isolation;
 mod keys;
 mod lagging;
 mod live;
