@@ -28,6 +28,10 @@ pub enum OpenError {
     )]
     Newer { place: String, found: i64, known: i64 },
     #[error(
+        "{place} was written by an older Jari (schema {found}), whose entries are not chained yet: start this Jari on it once"
+    )]
+    Older { place: String, found: i64 },
+    #[error(
         "schema step {step} of {place} is not the one this Jari was built with: restore a backup"
     )]
     Altered { place: String, step: i64 },

@@ -8,6 +8,7 @@ mod api_keys;
 mod audit;
 mod backup;
 mod cause;
+mod chaining;
 mod column;
 mod control;
 mod failure;
@@ -23,9 +24,11 @@ mod sqlite;
 #[cfg(test)]
 mod sqlite_tests;
 mod stored_settings;
+mod trail;
 mod write;
 
 pub use cause::Cause;
 pub use failure::OpenError;
 pub use open::Records;
 pub use pool::PoolStats;
+pub use trail::{Checked, Trail, TrailError};

@@ -40,6 +40,11 @@ const SESSION: &str = "SET client_min_messages = warning; \
          WHERE current_setting('synchronous_commit') = 'off'; \
      SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
+/// What a connection that only reads is told.
+const READING: &str = "SET client_min_messages = warning; \
+     SET statement_timeout = '60s'; \
+     SET default_transaction_read_only = on";
+
 impl Records {
     pub(crate) async fn open_server(
         address: &ServerAddress,
@@ -59,6 +64,20 @@ impl Records {
         let _ = timeout(CONNECT_MAX, first.close()).await;
         Ok(Records { pool: pool(address), place: place.to_owned(), calls: Calls::default() })
     }
+}
+
+/// One connection that only reads; a standby will do.
+pub(crate) async fn connect_to_read(
+    address: &ServerAddress,
+    wait: Duration,
+) -> Result<AnyConnection, OpenError> {
+    sqlx::any::install_default_drivers();
+    let place = address.place();
+    let told = |error: sqlx::Error| OpenError::database(&place, &error);
+    let mut conn = reach(address, wait).await?;
+    sqlx::raw_sql(READING).execute(&mut conn).await.map_err(told)?;
+    refuse_foreign(&mut conn, place).await?;
+    Ok(conn)
 }
 
 /// Connects, again and again while the cause may pass by itself.

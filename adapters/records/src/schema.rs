@@ -1,7 +1,9 @@
 //! The schema's steps, embedded, and bringing a database up to the newest. Each step is one transaction.
 
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AssertSqlSafe, SqlSafeStr};
+
+use crate::chaining;
 
 /// Whose words a step may have beside those that every database reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,18 +40,48 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        name: "chain",
+        portable: include_str!("../migrations/0004_chain.sql"),
+        sqlite: include_str!("../migrations/0004_chain.sqlite.sql"),
+        postgres: include_str!("../migrations/0004_chain.postgres.sql"),
+    },
+    Step {
+        name: "chained",
+        portable: include_str!("../migrations/0005_chained.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The newest schema this binary knows.
 pub(crate) const NEWEST: i64 = STEPS.len() as i64;
 
-/// Takes the database to schema `target`, from wherever it stands. Of several processes one does it, the others wait: the
-/// migrator holds PostgreSQL's advisory lock; a SQLite file has one process.
+/// The step after which older entries of the trail are chained: no SQL that both databases read makes a hash.
+const CHAIN: i64 = 4;
+
+/// From this schema on every entry of the trail is chained.
+pub(crate) const CHAINED: i64 = 5;
+
+/// Takes the database to schema `target`, from wherever it stands. Of several processes one does it, the others wait, by
+/// PostgreSQL's advisory lock, which is held over all of it: the migrator takes it once more, and a session that has it may.
+/// A SQLite file has one process.
 pub(crate) async fn migrate(
     conn: &mut AnyConnection,
     dialect: Dialect,
     target: i64,
 ) -> Result<(), MigrateError> {
+    conn.lock().await?;
+    let migrator = migrator(dialect);
+    migrator.run_to(target.min(CHAIN), &mut *conn).await?;
+    if target > CHAIN {
+        chaining::chain_older(&mut *conn, dialect).await?;
+        migrator.run_to(target, &mut *conn).await?;
+    }
+    conn.unlock().await
+}
+
+fn migrator(dialect: Dialect) -> Migrator {
     let steps = STEPS.iter().zip(1..).map(|(step, no)| {
         let own = match dialect {
             Dialect::Sqlite => step.sqlite,
@@ -59,7 +91,7 @@ pub(crate) async fn migrate(
         let sql = AssertSqlSafe(format!("{}\n{own}", step.portable)).into_sql_str();
         Migration::new(no, step.name.into(), MigrationType::Simple, sql, false)
     });
-    Migrator::with_migrations(steps.collect()).run_to(target, conn).await
+    Migrator::with_migrations(steps.collect())
 }
 
 #[cfg(test)]

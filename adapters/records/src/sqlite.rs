@@ -110,6 +110,19 @@ pub(crate) async fn connect(
     Ok(conn)
 }
 
+/// One connection that changes nothing, not even how the file is kept: to look at a copy that is evidence.
+pub(crate) async fn connect_to_read(path: &Path) -> Result<AnyConnection, OpenError> {
+    let told = |error: sqlx::Error| OpenError::database(&path.display(), &error);
+    if !path.is_file() {
+        return Err(OpenError::FileMissing(path.to_owned()));
+    }
+    let mut conn = options_with(path, "?mode=ro").connect().await.map_err(told)?;
+    let patient = format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(patient)).execute(&mut conn).await.map_err(told)?;
+    refuse_foreign(&mut conn, path).await?;
+    Ok(conn)
+}
+
 async fn prepare(conn: &mut AnyConnection, connecting: Connecting) -> Result<(), sqlx::Error> {
     let busy = format!("PRAGMA busy_timeout = {}", connecting.busy_timeout_ms);
     sqlx::raw_sql(sqlx::AssertSqlSafe(busy)).execute(&mut *conn).await?;
@@ -127,6 +140,10 @@ fn pool(path: &Path, connecting: Connecting) -> AnyPool {
 }
 
 fn options(path: &Path) -> AnyConnectOptions {
+    options_with(path, "")
+}
+
+fn options_with(path: &Path, parameters: &str) -> AnyConnectOptions {
     sqlx::any::install_default_drivers();
     // A path is no URL: every byte that could mean something in one is written as %XX.
     let mut url = String::from("sqlite:");
@@ -138,6 +155,7 @@ fn options(path: &Path) -> AnyConnectOptions {
             _ => url.push_str(&format!("%{byte:02X}")),
         }
     }
+    url.push_str(parameters);
     url.parse().expect("an escaped path after a scheme is a URL")
 }
 

@@ -130,7 +130,7 @@ async fn audit_entries_are_neither_changed_nor_deleted() {
         let error = run(&records, sql).await.unwrap_err().to_string();
         assert!(error.contains("audit entries are never"), "{error}");
     }
-    assert_eq!(records.audit(None, None, 10).await.unwrap().entries[0].actor, "system");
+    assert_eq!(records.audit(None, None, 10).await.unwrap().entries[0].entry.actor, "system");
 }
 
 /// No change without its entry: where the trail takes none, nothing changes.

@@ -2,6 +2,7 @@
 //!
 //! Control data is never on a visitor's path: nodes keep it in memory and read it again when it changes.
 
+use jari_audit::{AuditEntry, ChainedEntry};
 use jari_line::{GroupSettings, Settings};
 use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 use thiserror::Error;
@@ -109,27 +110,10 @@ pub enum SigningKeyState {
     Retiring,
 }
 
-/// One thing that an operator or tenant did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AuditEntry {
-    /// Given by the store: 1, 2, 3, ... What a write brings along is not looked at.
-    pub no: u64,
-    pub at: Timestamp,
-    /// Whose key: `key:<id>`, or `system`.
-    pub actor: String,
-    /// `room.create`, `room.pause`, ...
-    pub action: String,
-    /// `room:<id>`, `group:<id>`, `key:<id>`, `signing-key:<id>`.
-    pub target: String,
-    /// What was and what is, as JSON texts; empty where there is none. Never a secret.
-    pub before: String,
-    pub after: String,
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditPage {
     /// Newest first.
-    pub entries: Vec<AuditEntry>,
+    pub entries: Vec<ChainedEntry>,
     /// Pass as `before_no` to go on.
     pub next_before_no: Option<u64>,
 }
@@ -155,8 +139,11 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 /// Where control data lives. Every write is durable when answered.
 ///
 /// A write takes the audit entry that tells of it: both are there afterwards or neither, whenever the process ends. A
-/// write that is refused leaves no entry. No text holds a NUL: not every database could keep it. Several nodes may use the same control data: what one of them wrote, the others
-/// read from then on, and [`revision`](Control::revision) tells them that it is time to.
+/// write that is refused leaves no entry. The entries of all nodes make one chain ([`jari_audit`]): each gets the number
+/// after the last one's and names its hash, in the step that writes it, and none is ever changed or removed.
+///
+/// No text holds a NUL: not every database could keep it. Several nodes may use the same control data: what one of them
+/// wrote, the others read from then on, and [`revision`](Control::revision) tells them that it is time to.
 pub trait Control: Send + Sync + std::fmt::Debug {
     /// Rises with each write of a room, group, API key or signing key, in the same step as the write; 0 before the first.
     /// Refused writes, noted uses and entries alone leave it. Cheap: made to be asked every second.
@@ -211,7 +198,7 @@ pub trait Control: Send + Sync + std::fmt::Debug {
     /// Adds a key; Conflict where the id exists.
     fn add_signing_key(&self, key: SigningKey, entry: AuditEntry) -> Answer<'_, ()>;
 
-    /// Appends an entry that tells of no write here: what was done to a line. Answers its number.
+    /// Appends an entry that tells of no write here: what is done to a line. Answers its number.
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64>;
 
     /// Newest entries first, those below `before_no` where given, at most `limit` (1 to 200); `target` filters exactly.

@@ -11,9 +11,10 @@ use std::pin::Pin;
 
 pub use clock::{Clock, Entropy};
 pub use control::{
-    ApiKey, ApiKeyScope, AuditEntry, AuditPage, Control, ControlError, Identity, LimitGroup,
-    NewApiKey, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState,
+    ApiKey, ApiKeyScope, AuditPage, Control, ControlError, Identity, LimitGroup, NewApiKey,
+    OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState,
 };
+pub use jari_audit::{AuditEntry, ChainedEntry};
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};
 pub use tick_leases::{Held, TickLeases};
 pub use traces::{Field, Parent, Span, SpanId, SpanKind, Traces};

@@ -10,6 +10,7 @@ mod failure;
 mod group;
 mod key;
 mod openapi;
+mod progress;
 mod rehearse;
 mod room;
 mod room_fields;
@@ -17,6 +18,7 @@ mod serve;
 mod span;
 mod stats;
 mod table;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -61,6 +63,8 @@ enum Command {
     Key(key::KeyArgs),
     /// Show who changed what, newest first.
     Audit(audit::AuditArgs),
+    /// Check that records are what was written: the audit trail's chain of hashes.
+    Verify(verify::VerifyArgs),
     /// Check the configuration and print the one in effect, with where each value came from.
     Check(check::CheckArgs),
     /// Copy the data of a running or stopped server.
@@ -80,6 +84,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Group(args) => group::run(args),
         Command::Key(args) => key::run(args),
         Command::Audit(args) => audit::run(&args),
+        Command::Verify(args) => verify::run(args),
         Command::Check(args) => check::run(&args),
         Command::Backup(args) => backup::run(&args),
         Command::Openapi => openapi::run(),

@@ -60,13 +60,22 @@ const fieldOf = (field: string): string => sayOr(`field.${field.replace(/^settin
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 const valueOf = (value: string): string => (ISO.test(value) ? moment(value) : value === "" ? "∅" : value);
 
+// An order that failed is followed by an entry of this kind, which names it.
+const FAILED = ".failed";
+
+function actionOf({ action }: AuditEntry): string {
+  const ordered = action.endsWith(FAILED) ? action.slice(0, -FAILED.length) : action;
+  const said = sayOr(`action.${ordered}`, ordered);
+  return ordered === action ? said : say("audit.failed", { action: said });
+}
+
 function Entry({ entry, own }: { entry: AuditEntry; own: boolean }) {
   const changes = difference(entry.before, entry.after);
   const made = entry.action.endsWith(".create") || entry.action.endsWith(".delete");
   return (
     <li class="entry" data-action={entry.action}>
       <p class="row between">
-        <b>{sayOr(`action.${entry.action}`, entry.action)}</b>
+        <b>{actionOf(entry)}</b>
         <time datetime={entry.at} class="soft small-text">{moment(entry.at)}</time>
       </p>
       <p class="soft small-text">

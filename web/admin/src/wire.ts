@@ -144,6 +144,9 @@ export interface AuditEntry {
   target: string;
   before?: unknown;
   after?: unknown;
+  // SHA-256 in hex: of the entry before, and of this one with it.
+  prev_hash: string;
+  hash: string;
 }
 
 export interface AuditPage {

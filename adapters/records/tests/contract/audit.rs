@@ -1,9 +1,12 @@
-//! The audit trail: numbered without gaps, read from the newest in pages.
+//! The audit trail: numbered without gaps, one chain, read from the newest in pages.
 
 use std::sync::Arc;
 
-use jari_ports::{AuditEntry, Control};
+use jari_audit::{ChainCheck, EntryHash, Start};
+use jari_ports::{AuditEntry, Control, RoomDefinition, SigningKey, SigningKeyState};
 use jari_units::Timestamp;
+
+use super::{note, room};
 
 fn entry(target: &str) -> AuditEntry {
     AuditEntry {
@@ -28,7 +31,7 @@ async fn numbers(
     limit: u32,
 ) -> (Vec<u64>, Option<u64>) {
     let page = control.audit(target.map(str::to_owned), before_no, limit).await.unwrap();
-    (page.entries.iter().map(|entry| entry.no).collect(), page.next_before_no)
+    (page.entries.iter().map(|chained| chained.entry.no).collect(), page.next_before_no)
 }
 
 pub(crate) async fn an_entry_comes_back_as_it_was_appended(control: Arc<dyn Control>) {
@@ -36,7 +39,8 @@ pub(crate) async fn an_entry_comes_back_as_it_was_appended(control: Arc<dyn Cont
     let mut want = entry("room:shop");
     want.no = 1;
     let page = control.audit(None, None, 10).await.unwrap();
-    assert_eq!((page.entries, page.next_before_no), (vec![want], None));
+    let said: Vec<_> = page.entries.into_iter().map(|chained| chained.entry).collect();
+    assert_eq!((said, page.next_before_no), (vec![want], None));
 }
 
 pub(crate) async fn concurrent_entries_get_every_number_once(control: Arc<dyn Control>) {
@@ -83,4 +87,60 @@ pub(crate) async fn a_page_has_between_one_and_200_entries(control: Arc<dyn Cont
     assert_eq!(numbers(&control, None, None, 0).await, (vec![201], Some(201)));
     let (all, next) = numbers(&control, None, None, u32::MAX).await;
     assert_eq!((all.len(), next), (200, Some(2)));
+}
+
+/// Checks the chain as the port shows it, and answers its length.
+async fn chained(control: &Arc<dyn Control>) -> u64 {
+    let mut entries = Vec::new();
+    let mut before_no = None;
+    loop {
+        let page = control.audit(None, before_no, 7).await.unwrap();
+        entries.extend(page.entries);
+        before_no = page.next_before_no;
+        if before_no.is_none() {
+            break;
+        }
+    }
+    let mut check = ChainCheck::new(Start::First, None);
+    for entry in entries.iter().rev() {
+        check.take(entry).unwrap();
+    }
+    check.end(entries.len() as u64).unwrap().map_or(0, |head| head.no)
+}
+
+pub(crate) async fn each_entry_names_the_hash_of_the_one_before_it(control: Arc<dyn Control>) {
+    append(&control, "room:shop").await;
+    control.put_room(room("shop"), note()).await.unwrap();
+    append(&control, "room:shop").await;
+    let entries = control.audit(None, None, 10).await.unwrap().entries;
+    let links: Vec<_> = entries.iter().rev().map(|chained| chained.link).collect();
+    assert_eq!(links[0].prev_hash, EntryHash::NONE);
+    assert_eq!((links[1].prev_hash, links[2].prev_hash), (links[0].hash, links[1].hash));
+    // Filtered, an entry still shows its own place.
+    let of_room = control.audit(Some("room:shop".to_owned()), None, 1).await.unwrap().entries;
+    assert_eq!(of_room[0].link, links[2]);
+    assert_eq!(chained(&control).await, 3);
+}
+
+pub(crate) async fn writes_and_entries_at_once_make_one_chain(control: Arc<dyn Control>) {
+    let mut writing = tokio::task::JoinSet::new();
+    for no in 0..12_u8 {
+        let control = control.clone();
+        writing.spawn(async move {
+            append(&control, "room:shop").await;
+            let key = SigningKey {
+                id: no,
+                secret: [no; 32],
+                state: SigningKeyState::Active,
+                created_at: Timestamp(1),
+            };
+            control.add_signing_key(key, note()).await.unwrap();
+            control.put_room(room(&format!("room-{no}")), note()).await.unwrap();
+            // Refused: it takes no number and leaves no gap.
+            let stale = RoomDefinition { version: 9, ..room(&format!("room-{no}")) };
+            control.put_room(stale, note()).await.unwrap_err();
+        });
+    }
+    writing.join_all().await;
+    assert_eq!(chained(&control).await, 36);
 }

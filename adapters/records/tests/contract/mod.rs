@@ -47,6 +47,8 @@ macro_rules! control_contract {
                 pages_go_from_the_newest_to_the_first,
                 a_target_filters_exactly,
                 a_page_has_between_one_and_200_entries,
+                each_entry_names_the_hash_of_the_one_before_it,
+                writes_and_entries_at_once_make_one_chain,
             }
             revision {
                 every_write_raises_the_revision_and_nothing_else_does,

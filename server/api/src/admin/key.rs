@@ -106,6 +106,10 @@ pub struct AuditEntryView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub after: Option<serde_json::Value>,
+    /// The hash of the entry before, in hex; zeros for the first.
+    pub prev_hash: String,
+    /// This entry's own: SHA-256 over it and the hash before.
+    pub hash: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -117,8 +121,8 @@ pub struct AuditPageView {
     pub next_before_no: Option<u64>,
 }
 
-impl From<jari_ports::AuditEntry> for AuditEntryView {
-    fn from(entry: jari_ports::AuditEntry) -> Self {
+impl From<jari_ports::ChainedEntry> for AuditEntryView {
+    fn from(jari_ports::ChainedEntry { entry, link }: jari_ports::ChainedEntry) -> Self {
         let json = |text: &str| serde_json::from_str(text).ok();
         AuditEntryView {
             no: entry.no,
@@ -128,6 +132,8 @@ impl From<jari_ports::AuditEntry> for AuditEntryView {
             actor: entry.actor,
             action: entry.action,
             target: entry.target,
+            prev_hash: link.prev_hash.to_string(),
+            hash: link.hash.to_string(),
         }
     }
 }

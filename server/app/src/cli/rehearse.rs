@@ -5,7 +5,6 @@ mod as_json;
 mod case;
 mod crowd_args;
 mod drawing;
-mod progress;
 mod wording;
 
 use std::fs::OpenOptions;
@@ -18,8 +17,8 @@ use jari_units::Millis;
 
 use self::case::Case;
 use self::crowd_args::CrowdArgs;
-use self::progress::Progress;
 use super::admin_client::ServerArgs;
+use super::progress::Progress;
 use super::room_fields::{LimitFields, SpanFields};
 use super::span::span_ms;
 use super::{Failure, print};
@@ -81,8 +80,12 @@ pub(super) fn run(args: &RehearseArgs) -> Result<(), Failure> {
     let progress = Progress::new();
     let plan =
         Plan { settings: case.settings.clone(), crowd: case.crowd.clone(), horizon: args.horizon };
-    progress.show(&format!("{} people get ready", wording::count(u64::from(case.crowd.people()))));
-    let report = rehearse(&plan, &mut |at| progress.show_time(at, args.horizon));
+    let people = || wording::count(u64::from(case.crowd.people()));
+    progress.show(|| format!("{} people get ready", people()));
+    let (span, horizon) = (wording::span, args.horizon);
+    let report = rehearse(&plan, &mut |at| {
+        progress.show(|| format!("virtual time {} of at most {}", span(at), span(horizon)));
+    });
     progress.clear();
     if let Some(path) = &args.svg {
         write_new(path, &drawing::draw(&case, &report)?, args.force)?;

@@ -6,6 +6,7 @@ mod call_log;
 mod command_line;
 mod crossing;
 mod groups;
+mod isolation;
 mod keys;
 mod lagging;
 mod live;
@@ -19,6 +20,7 @@ mod rooms;
 mod start_and_stop;
 mod traces;
 mod trail;
+mod verify;
 
 /// The program under test.
 const JARI: &str = env!("CARGO_BIN_EXE_jari");

@@ -254,3 +254,25 @@ async fn a_breakable_store_breaks_only_when_told() {
     let answer = store.join(&room, Mark::NONE, Vec::new()).await;
     assert!(matches!(answer, Err(StoreError::Unavailable(_))));
 }
+
+/// An order is in the trail before it is carried out, and so is that it failed: nothing happens to a line unnoted.
+#[tokio::test]
+async fn issue_5_an_order_that_failed_is_in_the_trail_as_such() {
+    let broken = start().await;
+    broken.operator.steer("wait", "pause", json!({})).await.expect(200);
+    broken.down.store(true, Ordering::SeqCst);
+    broken.operator.steer("wait", "resume", json!({})).await.problem(503, "store_unavailable");
+    let who = json!({"count": 1});
+    broken.operator.steer("wait", "admit", who.clone()).await.problem(503, "store_unavailable");
+    let page = broken.operator.get("/v1/admin/audit?target=room:wait").await.expect(200);
+    let entries = page.json::<serde_json::Value>()["entries"].clone();
+    let told: Vec<_> = entries.as_array().expect("a list").iter().take(5).collect();
+    let actions: Vec<_> =
+        told.iter().map(|entry| entry["action"].as_str().expect("text")).collect();
+    let resume = ["room.resume.failed", "room.resume", "room.pause"];
+    assert_eq!(actions, [&["room.admit.failed", "room.admit"], &resume[..]].concat());
+    for (failed, order) in [(told[0], told[1]), (told[2], told[3])] {
+        let why = json!({"order": order["no"], "code": "store_unavailable"});
+        assert_eq!((&failed["after"], &failed["actor"]), (&why, &order["actor"]));
+    }
+}

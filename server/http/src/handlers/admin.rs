@@ -8,4 +8,4 @@ pub(crate) mod keys;
 pub(crate) mod live;
 pub(crate) mod rooms;
 pub(crate) mod stats;
-mod trail;
+pub(crate) mod trail;

@@ -9,7 +9,9 @@ use jari_ports::RoomDefinition;
 use jari_units::limits::ADMIT_MAX;
 
 use crate::answers::json;
+use crate::api_keys::Caller;
 use crate::handlers::admin::caller::ApiCaller;
+use crate::handlers::admin::trail::{Step, ordered};
 use crate::identity::named_subject;
 use crate::json_body::JsonBody;
 use crate::problem_response::Refusal;
@@ -36,7 +38,7 @@ pub(crate) async fn admit(
     let entry = state.room_entry(&room)?;
     let definition = entry.definition();
     caller.require_tenant(&definition.tenant)?;
-    let answer = admit_people(&state, &definition, body).await?;
+    let answer = admit_people(&state, &caller, &definition, body).await?;
     let (actor, room) = (caller.actor(), &definition.id);
     // Counts only: the names in the answer are people.
     let passes = answer.granted.iter().flatten().filter(|granted| granted.pass).count() as u64;
@@ -45,18 +47,22 @@ pub(crate) async fn admit(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// Admits as `request` says; also what the operator's `admit` does.
+/// Admits as `request` says and notes it in the audit trail; also what the operator's `admit` does.
 ///
 /// # Errors
 /// 422 `invalid_field`, 503.
 pub(crate) async fn admit_people(
     state: &AppState,
+    caller: &Caller,
     room: &RoomDefinition,
     request: AdmitRequest,
 ) -> Result<AdmitAnswer, Refusal> {
+    let told = Step::made(&request);
     let (whom, names) = whom(state, room, request)?;
     let (_, runtime) = state.room(room.id.as_str()).await?;
-    Ok(match runtime.admit_now(whom).await? {
+    let what = ("room.admit", format!("room:{}", room.id));
+    let act = async { Ok::<_, Refusal>(runtime.admit_now(whom).await?) };
+    Ok(match ordered(state, caller, what, told, act).await? {
         AdmitNowOutcome::Called(called) => {
             AdmitAnswer { called: Some(called), ..AdmitAnswer::default() }
         }

@@ -4,15 +4,15 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use jari_api::admin::{AnnounceRequest, Changed, CloseRequest, SoldOutRequest, SubjectsRequest};
-use jari_api::{AdmitAnswer, AdmitRequest, Problem};
-use jari_line::{Change, ChangeOutcome, ClosedNext, RevokeOutcome};
+use jari_api::{AdmitAnswer, AdmitRequest, Problem, Utc};
+use jari_line::{Change, ChangeOutcome, ClosedNext, Control, RevokeOutcome};
 use jari_units::SubjectKey;
 use jari_units::limits::{ADMIT_MAX, NOTICE_MAX_BYTES};
 use serde_json::{Value, json as value};
 
 use super::caller::Admin;
 use super::rooms::invalid;
-use super::trail::{Step, note};
+use super::trail::{Step, ordered};
 use crate::answers::json;
 use crate::api_keys::Caller;
 use crate::handlers::admit::admit_people;
@@ -24,22 +24,59 @@ use crate::state::AppState;
 
 type Answer = Result<Response, Refusal>;
 
-/// Notes the command, carries it out, and says whether anything changed.
+/// What an operator orders: the action's name, what is looked at before it, and what it says.
+struct Order<'a> {
+    action: &'a str,
+    before: fn(&Control) -> Value,
+    told: Value,
+}
+
+/// Notes the order, carries it out, and says whether anything changed. What was before is as this node knows it.
 async fn carry_out(
     state: &AppState,
     caller: &Caller,
     room: &str,
-    (action, told): (&str, Value),
+    order: Order<'_>,
     changes: Vec<Change>,
 ) -> Answer {
     let (entry, runtime) = state.room(room).await?;
-    let target = format!("room:{}", entry.definition().id);
-    note(state, caller, &format!("room.{action}"), target, Step::made(told)).await?;
-    let mut changed = false;
-    for change in changes {
-        changed |= runtime.change(change).await? == ChangeOutcome::Changed;
-    }
+    let what = (order.action, format!("room:{}", entry.definition().id));
+    let before = runtime.read(|live| (order.before)(live.ledger().control()));
+    let step = Step { before, after: order.told };
+    let act = async {
+        let mut changed = false;
+        for change in changes {
+            changed |= runtime.change(change).await? == ChangeOutcome::Changed;
+        }
+        Ok::<_, Refusal>(changed)
+    };
+    let changed = ordered(state, caller, what, step, act).await?;
     Ok(json(StatusCode::OK, &Changed { changed }))
+}
+
+fn paused(control: &Control) -> Value {
+    value!({"paused": control.paused})
+}
+
+/// Nothing where the room is not closed.
+fn closed(control: &Control) -> Value {
+    let Some(next) = &control.closed else { return Value::Null };
+    let (reopens_at, message) = (next.reopens_at.map(Utc), next.message.clone());
+    value!(CloseRequest { reopens_at, message })
+}
+
+fn announced(control: &Control) -> Value {
+    let text = control.notice.as_ref().map(|notice| notice.text.clone()).unwrap_or_default();
+    value!(AnnounceRequest { text })
+}
+
+fn sold(control: &Control) -> Value {
+    value!(SoldOutRequest { sold_out: control.sold_out })
+}
+
+/// What is known of single people is in the store alone.
+fn unknown(_: &Control) -> Value {
+    Value::Null
 }
 
 /// Stops admission; joining, waiting and passes go on.
@@ -50,7 +87,8 @@ pub(crate) async fn pause(
     Admin(caller): Admin,
     RoomName(room): RoomName,
 ) -> Answer {
-    carry_out(&state, &caller, &room, ("pause", value!({})), vec![Change::Pause]).await
+    let order = Order { action: "room.pause", before: paused, told: value!({"paused": true}) };
+    carry_out(&state, &caller, &room, order, vec![Change::Pause]).await
 }
 
 /// Goes on after a pause.
@@ -61,7 +99,8 @@ pub(crate) async fn resume(
     Admin(caller): Admin,
     RoomName(room): RoomName,
 ) -> Answer {
-    carry_out(&state, &caller, &room, ("resume", value!({})), vec![Change::Resume]).await
+    let order = Order { action: "room.resume", before: paused, told: value!({"paused": false}) };
+    carry_out(&state, &caller, &room, order, vec![Change::Resume]).await
 }
 
 /// Opens now, whatever `opens_at` says.
@@ -72,7 +111,8 @@ pub(crate) async fn open(
     Admin(caller): Admin,
     RoomName(room): RoomName,
 ) -> Answer {
-    carry_out(&state, &caller, &room, ("open", value!({})), vec![Change::Open]).await
+    let order = Order { action: "room.open", before: closed, told: value!({}) };
+    carry_out(&state, &caller, &room, order, vec![Change::Open]).await
 }
 
 /// Closes: nobody joins or is admitted, those waiting keep their places.
@@ -89,7 +129,8 @@ pub(crate) async fn close(
     let told = value!(body);
     let reopens_at = body.reopens_at.map(|at| at.0);
     let change = Change::Close(ClosedNext { reopens_at, message: body.message });
-    carry_out(&state, &caller, &room, ("close", told), vec![change]).await
+    let order = Order { action: "room.close", before: closed, told };
+    carry_out(&state, &caller, &room, order, vec![change]).await
 }
 
 /// Tells everybody in the room something; an empty text takes it back.
@@ -103,9 +144,8 @@ pub(crate) async fn announce(
     JsonBody(body): JsonBody<AnnounceRequest>,
 ) -> Answer {
     check_words("text", &body.text)?;
-    let told = value!(body);
-    let changes = vec![Change::Announce(body.text)];
-    carry_out(&state, &caller, &room, ("announce", told), changes).await
+    let order = Order { action: "room.announce", before: announced, told: value!(body) };
+    carry_out(&state, &caller, &room, order, vec![Change::Announce(body.text)]).await
 }
 
 /// Says that nothing is left, or that something is after all.
@@ -118,8 +158,8 @@ pub(crate) async fn sold_out(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<SoldOutRequest>,
 ) -> Answer {
-    let changes = vec![Change::SoldOut(body.sold_out)];
-    carry_out(&state, &caller, &room, ("sold-out", value!(body)), changes).await
+    let order = Order { action: "room.sold-out", before: sold, told: value!(body) };
+    carry_out(&state, &caller, &room, order, vec![Change::SoldOut(body.sold_out)]).await
 }
 
 /// Admits people now, beside the rate: the next in turn within the capacity, or these.
@@ -133,9 +173,7 @@ pub(crate) async fn admit(
     JsonBody(body): JsonBody<AdmitRequest>,
 ) -> Answer {
     let definition = state.room_entry(&room)?.definition();
-    let target = format!("room:{}", definition.id);
-    note(&state, &caller, "room.admit", target, Step::made(value!(body))).await?;
-    let answer = admit_people(&state, &definition, body).await?;
+    let answer = admit_people(&state, &caller, &definition, body).await?;
     Ok(json(StatusCode::OK, &answer))
 }
 
@@ -149,7 +187,7 @@ pub(crate) async fn block(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<SubjectsRequest>,
 ) -> Answer {
-    people(&state, &caller, &room, "block", body, Change::Block).await
+    people(&state, &caller, &room, "room.block", body, Change::Block).await
 }
 
 /// Takes a block back.
@@ -162,7 +200,7 @@ pub(crate) async fn unblock(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<SubjectsRequest>,
 ) -> Answer {
-    people(&state, &caller, &room, "unblock", body, Change::Unblock).await
+    people(&state, &caller, &room, "room.unblock", body, Change::Unblock).await
 }
 
 /// Admits these people whenever they join, and at once if they wait.
@@ -175,7 +213,7 @@ pub(crate) async fn allow(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<SubjectsRequest>,
 ) -> Answer {
-    people(&state, &caller, &room, "allow", body, Change::Allow).await
+    people(&state, &caller, &room, "room.allow", body, Change::Allow).await
 }
 
 /// Takes an allowance back; a pass that was given stays.
@@ -188,7 +226,7 @@ pub(crate) async fn disallow(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<SubjectsRequest>,
 ) -> Answer {
-    people(&state, &caller, &room, "disallow", body, Change::Disallow).await
+    people(&state, &caller, &room, "room.disallow", body, Change::Disallow).await
 }
 
 /// Ends these people's passes; places in line are left alone.
@@ -203,9 +241,9 @@ pub(crate) async fn revoke(
 ) -> Answer {
     let subjects = keys(&state, &room, &body)?;
     let (entry, runtime) = state.room(&room).await?;
-    let target = format!("room:{}", entry.definition().id);
-    note(&state, &caller, "room.revoke", target, Step::made(value!(body))).await?;
-    let outcomes = runtime.revoke(subjects).await?;
+    let what = ("room.revoke", format!("room:{}", entry.definition().id));
+    let act = async { Ok::<_, Refusal>(runtime.revoke(subjects).await?) };
+    let outcomes = ordered(&state, &caller, what, Step::made(value!(body)), act).await?;
     let changed = outcomes.contains(&RevokeOutcome::Revoked);
     Ok(json(StatusCode::OK, &Changed { changed }))
 }
@@ -219,7 +257,8 @@ async fn people(
     change: fn(SubjectKey) -> Change,
 ) -> Answer {
     let changes = keys(state, room, &body)?.into_iter().map(change).collect();
-    carry_out(state, caller, room, (action, value!(body)), changes).await
+    let order = Order { action, before: unknown, told: value!(body) };
+    carry_out(state, caller, room, order, changes).await
 }
 
 /// What the people are stored under.

@@ -1,5 +1,6 @@
-//! What goes into the audit trail. A change of definitions and its entry are one write of control; a live command is noted
-//! before it is carried out, so that nothing happens to a line that the trail does not know of.
+//! What goes into the audit trail. A change of definitions and its entry are one write of control. An order to a line is
+//! noted before it is carried out, so that nothing happens to a line that the trail does not know of, whenever the process
+//! ends; an order that failed is followed by an entry that says so.
 
 use jari_ports::AuditEntry;
 use serde::Serialize;
@@ -11,17 +12,17 @@ use crate::state::AppState;
 
 /// What was and what is: `Value::Null` where there is none.
 #[derive(Debug, Default)]
-pub(super) struct Step {
-    pub(super) before: Value,
-    pub(super) after: Value,
+pub(crate) struct Step {
+    pub(crate) before: Value,
+    pub(crate) after: Value,
 }
 
 impl Step {
-    pub(super) fn made(after: impl Serialize) -> Self {
+    pub(crate) fn made(after: impl Serialize) -> Self {
         Step { before: Value::Null, after: json(after) }
     }
 
-    pub(super) fn changed(before: impl Serialize, after: impl Serialize) -> Self {
+    pub(crate) fn changed(before: impl Serialize, after: impl Serialize) -> Self {
         Step { before: json(before), after: json(after) }
     }
 
@@ -57,15 +58,31 @@ pub(super) fn entry(
     }
 }
 
-/// Notes what `caller` is about to do to a line.
-pub(super) async fn note(
+/// What is added to the action of an order that failed.
+const FAILED: &str = ".failed";
+
+/// Notes what `caller` orders a line to do, has it done by `act`, and notes where that failed: then nobody knows whether it
+/// was done. An order with nothing behind it was carried out, or the process ended right then.
+pub(crate) async fn ordered<T>(
     state: &AppState,
     caller: &Caller,
-    action: &str,
-    target: String,
+    (action, target): (&str, String),
     step: Step,
-) -> Result<(), Refusal> {
-    state.control.append_audit(entry(state, caller, action, target, &step)).await?;
+    act: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    let order = entry(state, caller, action, target.clone(), &step);
+    let no = state.control.append_audit(order).await?;
     state.operator_feed.note_change();
-    Ok(())
+    let refusal = match act.await {
+        Ok(done) => return Ok(done),
+        Err(refusal) => refusal,
+    };
+    let why = Step::made(serde_json::json!({"order": no, "code": refusal.code().as_str()}));
+    let failed = entry(state, caller, &format!("{action}{FAILED}"), target, &why);
+    if let Err(error) = state.control.append_audit(failed).await {
+        // The order stands in the trail as one that may have been carried out, which is so.
+        tracing::warn!(no, %error, "that order {no} failed is not in the audit trail: {error}");
+    }
+    state.operator_feed.note_change();
+    Err(refusal)
 }

@@ -1,0 +1,3 @@
+-- Every entry was copied into the chain.
+
+DROP TABLE audit_unchained;
