@@ -241,7 +241,7 @@ impl Fault {
         let seconds = Duration::from_secs;
         match self {
             Fault::KillRedisAlways | Fault::KillRedisEverysec => {
-                servers::kill(stage, seconds(2)).await
+                servers::kill(stage, seconds(2)).await;
             }
             Fault::StoreOutage => servers::kill(stage, seconds(60)).await,
             Fault::PowerCutEverysec => return servers::cut_power(stage).await,

@@ -53,7 +53,7 @@ impl Stage {
         let site = Site::start(ground, plan).await?;
         let mut watch = Watch::new(ROOM, &site.key);
         for node in &site.nodes {
-            watch.also(node.url(), &node.ops_url());
+            watch.also(&node.url(), &node.ops_url());
         }
         let doors = site.nodes.iter().map(crate::node::Node::url).collect();
         let truth = Truth::new(plan.caps.capacity);
@@ -150,7 +150,8 @@ impl Stage {
         self.settled().await;
         self.crowd.ask_all().await;
         let places = self.crowd.places().await;
-        scene.truth.in_order(places.iter().filter(|place| place.left == Word::Not));
+        let there: Vec<_> = places.iter().filter(|place| place.left == Word::Not).collect();
+        scene.truth.in_order(&there);
         if who_left_too {
             self.crowd.come_back().await;
         }

@@ -164,8 +164,10 @@ impl Truth {
 
     /// While the line stands still and everybody has just been told: everybody inside is ahead of everybody who waits,
     /// people stand in order of number, and nobody further back than they were ever shown.
-    pub(crate) fn in_order<'a>(&self, places: impl Iterator<Item = &'a Place> + Clone) {
-        let with = |status| places.clone().filter(move |place| place.status == Some(status));
+    pub(crate) fn in_order(&self, places: &[&Place]) {
+        let with = |status| {
+            places.iter().copied().filter(move |place: &&Place| place.status == Some(status))
+        };
         let last_in = with(PlaceStatus::Admitted).map(|place| place.seq).max();
         let first_out = with(PlaceStatus::Waiting).map(|place| place.seq).min();
         if let (Some(inside), Some(outside)) = (last_in, first_out)
@@ -254,7 +256,7 @@ mod tests {
         truth.stands(&mut place, &view("waiting", 5, Some(3)), 0);
         truth.stands(&mut place, &view("waiting", 5, Some(4)), 1);
         assert_eq!(count(&truth, Kind::Order), 0, "the other node is a moment behind");
-        truth.in_order([&place].into_iter());
+        truth.in_order(&[&place]);
         assert_eq!(count(&truth, Kind::Order), 1, "in the quiet nobody is behind");
         truth.stands(&mut place, &view("waiting", 5, Some(4)), 0);
         assert_eq!(count(&truth, Kind::Order), 2);
@@ -277,10 +279,10 @@ mod tests {
     fn a_call_out_of_order_is_found_in_the_quiet() {
         let truth = Truth::new(10);
         let (first, mut second) = (joined(&truth, 1, 1), joined(&truth, 2, 2));
-        truth.in_order([&first, &second].into_iter());
+        truth.in_order(&[&first, &second]);
         assert_eq!(count(&truth, Kind::Order), 0);
         truth.stands(&mut second, &view("admitted", 2, None), 0);
-        truth.in_order([&first, &second].into_iter());
+        truth.in_order(&[&first, &second]);
         assert_eq!(count(&truth, Kind::Order), 1);
     }
 }

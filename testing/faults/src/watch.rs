@@ -83,7 +83,7 @@ impl Watch {
     }
 
     /// Watches one more node from now on.
-    pub(crate) fn also(&mut self, public: Url, ops: &Url) {
+    pub(crate) fn also(&mut self, public: &Url, ops: &Url) {
         let node = {
             let mut nodes = self.seen.nodes.lock();
             nodes.push(OfNode::default());
