@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jari_config::Http;
 use jari_http::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, ProtectOptions,
+    StreamLimits,
 };
 use jari_units::Millis;
 use url::Url;
@@ -18,7 +19,12 @@ fn count(number: u64) -> usize {
 }
 
 /// The options of a server reached at `public_url`, in a process that may open so many files.
-pub(crate) fn http_options(http: &Http, public_url: Url, open_files: u64) -> HttpOptions {
+pub(crate) fn http_options(
+    http: &Http,
+    public_url: Url,
+    open_files: u64,
+    protect: Option<ProtectOptions>,
+) -> HttpOptions {
     let defaults = HttpOptions::new(public_url);
     HttpOptions {
         trusted_proxies: http.trusted_proxies.clone(),
@@ -47,6 +53,7 @@ pub(crate) fn http_options(http: &Http, public_url: Url, open_files: u64) -> Htt
             small_room: http.stream_small_room,
             near_front: http.stream_near_front,
         },
+        protect,
         ..defaults
     }
 }

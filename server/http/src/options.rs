@@ -5,6 +5,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::protect::ProtectOptions;
+
 /// Everything the HTTP server can be told.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -20,6 +22,8 @@ pub struct HttpOptions {
     /// Bytes of a request body at most.
     pub body_max_bytes: usize,
     pub streams: StreamLimits,
+    /// The site behind, where there is one.
+    pub protect: Option<ProtectOptions>,
 }
 
 /// Where trusted hops write the client's address.
@@ -91,13 +95,21 @@ impl HttpOptions {
             // The largest body is 200 subjects of 256 bytes, each escaped at worst sixfold.
             body_max_bytes: 384 * 1024,
             streams: StreamLimits::default(),
+            protect: None,
         }
     }
 
     /// Whether cookies are `__Host-` and Secure.
     #[must_use]
     pub fn secure(&self) -> bool {
-        self.public_url.scheme() == "https"
+        // Visitors of a protected site meet its origin only, and cookies are the origin's.
+        self.visited_url().scheme() == "https"
+    }
+
+    /// The origin that visitors meet: the protected site's where there is one.
+    #[must_use]
+    pub(crate) fn visited_url(&self) -> &Url {
+        self.protect.as_ref().map_or(&self.public_url, |site| &site.public_url)
     }
 
     /// A link on this server: `path` begins with '/'.

@@ -54,14 +54,18 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     api().into_openapi()
 }
 
-fn api() -> OpenApiRouter<AppState> {
+/// What a person needs to wait: all of the API that is served on a protected site's own origin.
+pub(crate) fn visitors() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(about())
-        // Visitors
         .routes(routes!(visitors::create))
         .routes(routes!(join::join))
         .routes(routes!(place::ask, place::leave))
         .routes(routes!(room::show))
         .routes(routes!(events::open))
+}
+
+fn api() -> OpenApiRouter<AppState> {
+    visitors()
         // The gate
         .routes(routes!(gate::check))
         // Tenants

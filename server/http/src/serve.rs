@@ -23,6 +23,7 @@ use tower::{Service, ServiceExt};
 
 use crate::client_address::Peer;
 use crate::options::HttpOptions;
+use crate::protect::{ProtectOptions, site_router};
 use crate::router::router;
 use crate::state::AppState;
 use crate::stream_hub::Connected;
@@ -44,6 +45,19 @@ pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
     serve_routes(state, listener, routes).await
 }
 
+/// Serves a protected site, whose visitors may also switch to WebSockets; all else as [`serve_routes`].
+///
+/// # Errors
+/// As [`serve_routes`].
+pub async fn serve_site(
+    state: AppState,
+    listener: TcpListener,
+    options: ProtectOptions,
+) -> io::Result<()> {
+    let routes = site_router(state.clone(), options);
+    serve_until_drained(state, listener, routes, Switching::Allowed).await
+}
+
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
 /// left at the drain's deadline is cut. Then everything gathered in memory is sent to the store.
 ///
@@ -54,8 +68,24 @@ pub async fn serve_routes(
     listener: TcpListener,
     routes: Router,
 ) -> io::Result<()> {
+    serve_until_drained(state, listener, routes, Switching::Never).await
+}
+
+/// Whether a connection may leave HTTP for another protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Switching {
+    Allowed,
+    Never,
+}
+
+async fn serve_until_drained(
+    state: AppState,
+    listener: TcpListener,
+    routes: Router,
+    switching: Switching,
+) -> io::Result<()> {
     let address = listener.local_addr()?;
-    let server = Server::new(&state, routes);
+    let server = Server::new(&state, routes, switching);
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = state.drain.begun() => {}
@@ -78,16 +108,18 @@ struct Server {
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
     max: usize,
+    switching: Switching,
 }
 
 impl Server {
-    fn new(state: &AppState, router: Router) -> Self {
+    fn new(state: &AppState, router: Router, switching: Switching) -> Self {
         Server {
             router,
             builder: Arc::new(builder(&state.options)),
-            slots: Arc::new(Semaphore::new(state.options.connections.max)),
+            slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
             max: state.options.connections.max,
+            switching,
         }
     }
 
@@ -138,10 +170,21 @@ impl Server {
         let builder = self.builder.clone();
         let connected = Connected::new(slot, state.metrics.connection_opened());
         let state = state.clone();
+        let switching = self.switching;
         tokio::spawn(async move {
-            let connection = builder.serve_connection(io, TowerToHyperService::new(service));
+            let service = TowerToHyperService::new(service);
+            let served = match switching {
+                Switching::Never => {
+                    let connection = builder.serve_connection(io, service);
+                    watcher.watch(connection.into_owned()).await
+                }
+                Switching::Allowed => {
+                    let connection = builder.serve_connection_with_upgrades(io, service);
+                    watcher.watch(connection.into_owned()).await
+                }
+            };
             // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
-            if let Err(error) = watcher.watch(connection.into_owned()).await {
+            if let Err(error) = served {
                 tracing::debug!(%error, "a connection ended: {error}");
             }
             if let Some(left) = way_out.left() {

@@ -8,6 +8,7 @@ mod answer;
 mod app;
 mod clock;
 mod collector;
+mod fake_site;
 mod process;
 mod sse;
 
@@ -16,6 +17,7 @@ pub use answer::Answer;
 pub use app::{TestApp, TestAppBuilder};
 pub use clock::TestClock;
 pub use collector::{FakeCollector, ToldSpan};
+pub use fake_site::{FakeSite, SeenRequest};
 pub use process::{Process, ProcessBuilder};
 pub use sse::{SseEvent, SseStream};
 
