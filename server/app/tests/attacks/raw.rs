@@ -31,21 +31,6 @@ pub(crate) async fn read_to_end(socket: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Reads until `what` has come.
-pub(crate) async fn read_until(socket: &mut TcpStream, what: &str) -> String {
-    let mut answer = Vec::new();
-    let reading = async {
-        let mut bytes = [0; 4_096];
-        while !String::from_utf8_lossy(&answer).contains(what) {
-            let count = socket.read(&mut bytes).await.expect("it is open");
-            assert!(count > 0, "it ended before {what:?}: {}", String::from_utf8_lossy(&answer));
-            answer.extend_from_slice(&bytes[..count]);
-        }
-    };
-    timeout(BYTES_MAX, reading).await.expect("it comes");
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
 /// A GET whose connection ends with it.
 pub(crate) fn get(target: &str, headers: &str) -> Vec<u8> {
     format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\n{headers}Connection: close\r\n\r\n")
