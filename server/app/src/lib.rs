@@ -17,6 +17,6 @@ mod serve;
 mod traces;
 
 pub use machine::{SystemClock, SystemEntropy};
-pub use protect::ProtectedSite;
+pub use protect::{ProtectedSite, TlsError};
 pub use records::RecordsError;
 pub use serve::{Running, ServeError, ServeOptions, serve};

@@ -1,9 +1,11 @@
 //! A protected site put together: its listener, its rooms, and the HTTP server's options from the configuration.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use jari_config::Protect;
+use jari_config::{Protect, TlsFiles};
 use jari_gate::Rules;
 use jari_http::{
     AppState, HostHeader, PREFIX, ProtectOptions, StartError, UpstreamLimits, ensure_room,
@@ -11,8 +13,13 @@ use jari_http::{
 use jari_line::Settings;
 use jari_ports::{Identity, OnStoreFailure, RoomDefinition};
 use jari_units::RoomId;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 use url::Url;
 
 use crate::bootstrap::{TENANT, entry};
@@ -20,12 +27,43 @@ use crate::bootstrap::{TENANT, entry};
 /// What people read on the page of a room that was made for a site; its operator gives it a better name.
 const TITLE: (&str, &str) = ("대기실", "Waiting room");
 
+/// What is spoken over TLS, the better first (RFC 7301).
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// Why a certificate cannot be shown to visitors.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    #[error("{key} = {}: {source}; name a PEM file that this user may read", path.display())]
+    File { key: &'static str, path: PathBuf, source: rustls::pki_types::pem::Error },
+    #[error("protect.tls_cert and protect.tls_key do not go together: {0}")]
+    Pair(#[from] rustls::Error),
+}
+
+fn tls(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
+    let TlsFiles { cert, key } = files;
+    let wrong = |key, path: &PathBuf| {
+        let path = path.clone();
+        move |source| TlsError::File { key, path, source }
+    };
+    let certs = CertificateDer::pem_file_iter(cert)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(wrong("protect.tls_cert", cert))?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(wrong("protect.tls_key", key))?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(certs, key)?;
+    config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
 /// A site's listener before anybody is served on it.
-#[derive(Debug)]
 pub(crate) struct Door {
     listener: TcpListener,
     addr: SocketAddr,
     options: ProtectOptions,
+    tls: Option<TlsAcceptor>,
 }
 
 /// A site that is being served.
@@ -42,9 +80,13 @@ pub struct ProtectedSite {
 }
 
 impl Door {
-    pub(crate) fn new(listener: TcpListener, protect: &Protect) -> Self {
+    /// # Errors
+    /// Where the certificate cannot be used.
+    pub(crate) fn new(listener: TcpListener, protect: &Protect) -> Result<Self, TlsError> {
         let addr = listener.local_addr().expect("it is bound");
-        Door { listener, addr, options: options(protect, protect.public_url_at(addr)) }
+        let tls = protect.tls.as_ref().map(tls).transpose()?;
+        let options = options(protect, protect.public_url_at(addr));
+        Ok(Door { listener, addr, options, tls })
     }
 
     pub(crate) fn options(&self) -> ProtectOptions {
@@ -53,11 +95,11 @@ impl Door {
 
     /// Serves the site, whose rooms are there.
     pub(crate) fn open(self, state: &AppState, made: Vec<RoomId>) -> ProtectedSite {
-        let Door { listener, addr, options } = self;
+        let Door { listener, addr, options, tls } = self;
         let ProtectOptions { upstream, public_url, rules, .. } = options.clone();
         let state = state.clone();
         let task = tokio::spawn(async move {
-            if let Err(error) = jari_http::serve_site(state, listener, options).await {
+            if let Err(error) = jari_http::serve_site(state, listener, options, tls).await {
                 tracing::error!(%error, "the site's listener broke: {error}");
             }
         });

@@ -22,7 +22,7 @@ use crate::bootstrap::{self, BootstrapError};
 use crate::lines::Lines;
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
-use crate::protect::{self, Door, ProtectedSite};
+use crate::protect::{self, Door, ProtectedSite, TlsError};
 use crate::records::{self, RecordsError};
 use crate::{SystemClock, SystemEntropy, traces};
 
@@ -73,6 +73,8 @@ pub enum ServeError {
         "cannot listen on {addr} ({key}): {source}; stop what listens there, or choose another address"
     )]
     Listen { key: &'static str, addr: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("telemetry.otlp_endpoint cannot be used: {0}")]
     Traces(#[from] jari_telemetry::StartError),
     #[error("the thread that opens the data folder ended early: {0}")]
@@ -114,7 +116,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let public = listen("http.listen", config.http.listen)?;
     let ops = listen("ops.listen", config.ops.listen)?;
     let door = match &config.protect {
-        Some(protect) => Some(Door::new(listen("protect.listen", protect.listen)?, protect)),
+        Some(protect) => Some(Door::new(listen("protect.listen", protect.listen)?, protect)?),
         None => None,
     };
     let site_options = door.as_ref().map(Door::options);

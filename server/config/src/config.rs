@@ -47,7 +47,8 @@ impl Config {
         }
         let problems = reader.problems;
         let of_protect = layers.iter().filter(|(key, _)| key.starts_with("protect."));
-        let protect_given = of_protect.map(|(key, given)| (*key, given.value.to_string())).collect();
+        let protect_given =
+            of_protect.map(|(key, given)| (*key, given.value.to_string())).collect();
         let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
         match (http, ops, protect, store, records, log, telemetry) {
             (

@@ -70,6 +70,8 @@ pub(crate) const FIELDS: &[Field] = &[
     text("protect.upstream", "an http URL of a host and port, or \"\" to protect nothing"),
     text("protect.listen", "an IP address and port"),
     text("protect.public_url", "an http or https URL without a path"),
+    text("protect.tls_cert", "a path, or \"\" for plain HTTP"),
+    text("protect.tls_key", "a path, or \"\" for plain HTTP"),
     text("protect.room", "a room's id: 1 to 64 of a-z, 0-9 and '-'"),
     text("protect.path", "a path: exact, with * for any text, or * at its end for all below"),
     Field { key: "protect.exclude", kind: Kind::List, allowed: "a list of paths of the same form" },

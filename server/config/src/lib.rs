@@ -21,7 +21,7 @@ mod validate;
 
 pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
-pub use protect::{HostHeader, Protect};
+pub use protect::{HostHeader, Protect, TlsFiles};
 pub use records_url::RecordsUrl;
 pub use settings::{
     ForwardedHeader, Http, Log, LogFormat, Ops, Ratio, Records, Store, StoreUrl, Telemetry,

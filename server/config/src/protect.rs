@@ -1,6 +1,7 @@
 //! `[protect]`: the site behind, and the rules that bind its paths to rooms. What a rule means is in `jari-gate`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use jari_gate::{Host, Pattern, Rule, Rules};
 use jari_units::{Millis, RoomId};
@@ -19,12 +20,21 @@ pub struct Protect {
     pub listen: SocketAddr,
     /// `None`: derived, see [`Protect::public_url_at`].
     pub public_url: Option<Url>,
+    /// `None`: plain HTTP.
+    pub tls: Option<TlsFiles>,
     pub rules: Rules,
     pub host_header: HostHeader,
     pub connect_timeout: Millis,
     pub response_timeout: Millis,
     pub idle_timeout: Millis,
     pub max_upstream: u64,
+}
+
+/// Where the certificate is that visitors are shown, and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
 }
 
 /// The name that the site is asked by.
@@ -49,7 +59,8 @@ impl Protect {
             IpAddr::V4(ip) => ip.to_string(),
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
-        let url = format!("http://{host}:{}/", bound.port());
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{host}:{}/", bound.port());
         Url::parse(&url).expect("an address and a port make a URL")
     }
 }
@@ -59,6 +70,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
     let upstream = reader.text("protect.upstream", upstream);
     let listen = reader.address("protect.listen");
     let public_url = reader.origin_url("protect.public_url");
+    let tls = tls(reader);
     let host_header = reader.text("protect.host_header", |text| match text {
         "keep" => Ok(HostHeader::Keep),
         "upstream" => Ok(HostHeader::Upstream),
@@ -72,7 +84,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
     let (upstream, rules, host_header) = (upstream?, rules?, host_header?);
     let (listen, public_url, max_upstream) = (listen?, public_url?, max_upstream?);
     let (connect_timeout, response_timeout) = (connect_timeout?, response_timeout?);
-    let idle_timeout = idle_timeout?;
+    let (idle_timeout, tls) = (idle_timeout?, tls?);
     if host_header == HostHeader::Upstream && rules.hosts().len() > 1 {
         let wrong = "hides from the site which of the rules' hosts was asked for".to_owned();
         let fix = "use keep, or rules for one host".to_owned();
@@ -83,6 +95,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
         upstream,
         listen,
         public_url,
+        tls,
         rules,
         host_header,
         connect_timeout,
@@ -90,6 +103,28 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
         idle_timeout,
         max_upstream,
     }))
+}
+
+/// `None` is a problem, `Some(None)` plain HTTP.
+fn tls(reader: &mut Reader<'_>) -> Option<Option<TlsFiles>> {
+    let cert = reader.maybe_path("protect.tls_cert");
+    let key = reader.maybe_path("protect.tls_key");
+    match (cert?, key?) {
+        (None, None) => Some(None),
+        (Some(cert), Some(key)) => Some(Some(TlsFiles { cert, key })),
+        (cert, _) => {
+            let (missing, other) = match cert {
+                None => ("protect.tls_cert", "protect.tls_key"),
+                Some(_) => ("protect.tls_key", "protect.tls_cert"),
+            };
+            reader.refuse(
+                missing,
+                format!("is missing beside {other}"),
+                "name both files, or none".to_owned(),
+            );
+            None
+        }
+    }
 }
 
 fn upstream(text: &str) -> Result<Option<Url>, String> {

@@ -62,6 +62,8 @@ fn what_is_wrong_is_told_by_key_with_a_way_to_mend_it() {
         ("exclude = [\"a\"]", "protect.exclude"),
         ("exclude = \"/a\"", "protect.exclude"),
         ("host_header = \"x\"", "protect.host_header"),
+        ("tls_cert = \"a.pem\"", "protect.tls_key"),
+        ("tls_key = \"a.pem\"", "protect.tls_cert"),
         ("rules = [\"/a\"]", "protect.rules"),
         ("[[protect.rules]]\npath = \"/a\"", "protect.rules"),
         ("[[protect.rules]]\nroom = \"a\"\nroms = 1", "protect.rules"),

@@ -3,6 +3,7 @@
 
 mod addressed;
 mod body;
+mod caching;
 mod cookie_jar;
 mod names;
 mod onward;

@@ -16,9 +16,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tower::{Service, ServiceExt};
 
 use crate::client_address::Peer;
@@ -53,9 +55,10 @@ pub async fn serve_site(
     state: AppState,
     listener: TcpListener,
     options: ProtectOptions,
+    tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
     let routes = site_router(state.clone(), options);
-    serve_until_drained(state, listener, routes, Switching::Allowed).await
+    serve_until_drained(state, listener, routes, Speech { switches: true, tls }).await
 }
 
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
@@ -68,24 +71,25 @@ pub async fn serve_routes(
     listener: TcpListener,
     routes: Router,
 ) -> io::Result<()> {
-    serve_until_drained(state, listener, routes, Switching::Never).await
+    serve_until_drained(state, listener, routes, Speech::default()).await
 }
 
-/// Whether a connection may leave HTTP for another protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Switching {
-    Allowed,
-    Never,
+/// How a listener's connections speak.
+#[derive(Clone, Default)]
+struct Speech {
+    /// Whether they may leave HTTP for another protocol.
+    switches: bool,
+    tls: Option<TlsAcceptor>,
 }
 
 async fn serve_until_drained(
     state: AppState,
     listener: TcpListener,
     routes: Router,
-    switching: Switching,
+    speech: Speech,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
-    let server = Server::new(&state, routes, switching);
+    let server = Server::new(&state, routes, speech);
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = state.drain.begun() => {}
@@ -108,18 +112,18 @@ struct Server {
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
     max: usize,
-    switching: Switching,
+    speech: Speech,
 }
 
 impl Server {
-    fn new(state: &AppState, router: Router, switching: Switching) -> Self {
+    fn new(state: &AppState, router: Router, speech: Speech) -> Self {
         Server {
             router,
             builder: Arc::new(builder(&state.options)),
             slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
             max: state.options.connections.max,
-            switching,
+            speech,
         }
     }
 
@@ -163,34 +167,56 @@ impl Server {
     ) {
         let deadlines = state.options.deadlines;
         tune(&socket, deadlines.write_stall);
-        let way_out = WayOut::default();
         let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
-        let io = TokioIo::new(LeavableIo::new(io, way_out.clone()));
-        let service = service(&self.router, state, peer, &way_out);
-        let builder = self.builder.clone();
         let connected = Connected::new(slot, state.metrics.connection_opened());
-        let state = state.clone();
-        let switching = self.switching;
+        let (state, router) = (state.clone(), self.router.clone());
+        let (builder, speech) = (self.builder.clone(), self.speech.clone());
         tokio::spawn(async move {
-            let service = TowerToHyperService::new(service);
-            let served = match switching {
-                Switching::Never => {
-                    let connection = builder.serve_connection(io, service);
-                    watcher.watch(connection.into_owned()).await
+            let Some(tls) = speech.tls else {
+                let way_out = WayOut::default();
+                let service = service(&router, &state, peer, &way_out);
+                let io = LeavableIo::new(io, way_out.clone());
+                speak(&builder, io, service, watcher, speech.switches).await;
+                if let Some(left) = way_out.left() {
+                    state.stream_hub.take(left, connected);
                 }
-                Switching::Allowed => {
-                    let connection = builder.serve_connection_with_upgrades(io, service);
-                    watcher.watch(connection.into_owned()).await
-                }
+                return;
             };
-            // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
-            if let Err(error) = served {
-                tracing::debug!(%error, "a connection ended: {error}");
-            }
-            if let Some(left) = way_out.left() {
-                state.stream_hub.take(left, connected);
-            }
+            // A peer that speaks no TLS, or too slowly, has asked for nothing yet.
+            let Ok(Ok(io)) = timeout(deadlines.head, tls.accept(io)).await else { return };
+            // What is encrypted cannot leave: nobody else could go on with its keys.
+            let service = service(&router, &state, peer, &WayOut::closed());
+            speak(&builder, io, service, watcher, speech.switches).await;
         });
+    }
+}
+
+/// One connection, to its end.
+async fn speak(
+    builder: &Builder<TokioExecutor>,
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: impl Service<
+        Request<Incoming>,
+        Response = Response,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + 'static,
+    watcher: Watcher,
+    switches: bool,
+) {
+    let (io, service) = (TokioIo::new(io), TowerToHyperService::new(service));
+    let served = if switches {
+        let connection = builder.serve_connection_with_upgrades(io, service);
+        watcher.watch(connection.into_owned()).await
+    } else {
+        let connection = builder.serve_connection(io, service);
+        watcher.watch(connection.into_owned()).await
+    };
+    // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended: {error}");
     }
 }
 

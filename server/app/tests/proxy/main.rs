@@ -7,6 +7,7 @@ mod connections;
 mod outage;
 mod passing;
 mod switching;
+mod tls;
 mod waiting;
 
 use jari_api::{PlaceStatus, PlaceView};

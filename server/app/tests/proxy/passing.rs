@@ -16,6 +16,7 @@ async fn the_site_is_told_whose_pass_it_was_and_sees_no_token() {
         .header("jari-subject", "00ff")
         .header("jari-visitor", "x");
     let answer = ask(request).await.expect(200);
+    assert_eq!(answer.header("cache-control"), Some("private"), "no cache between may keep it");
     // Its first use claims the pass, whose new end comes with the site's answer.
     assert!(
         answer.header("set-cookie").is_some_and(|cookie| cookie.starts_with("jari_pass_site=")),
@@ -79,7 +80,8 @@ async fn what_is_excluded_or_not_guarded_needs_no_pass() {
         .await;
     let visitor = browser(&app);
     for path in ["/assets/a.css", "/favicon.ico"] {
-        let _ = go(&visitor, path).await.expect(200);
+        let answer = go(&visitor, path).await.expect(200);
+        assert_eq!(answer.header("cache-control"), None, "what is open is the site's to say");
         assert_eq!(site.last_seen().header("jari-room"), None);
     }
     let _ = go(&visitor, "/").await.expect(303);

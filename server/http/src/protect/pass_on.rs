@@ -19,7 +19,7 @@ use super::body::Download;
 use super::options::HostHeader;
 use super::told::Reader;
 use super::upstream::Failed;
-use super::{Site, cookie_jar, names, onward, tunnel};
+use super::{Site, caching, cookie_jar, names, onward, tunnel};
 use crate::gate::{self, Passage};
 use crate::problem_response::Refusal;
 use crate::state::AppState;
@@ -87,6 +87,9 @@ async fn send(
     names::remove_hops(&mut head.headers);
     cookie_jar::guard(&mut head.headers);
     lead_to_public(site, &mut head.headers);
+    if passage.is_some() {
+        caching::keep_private(&mut head.headers);
+    }
     if let Some((_, Passage::Admitted { renewed: Some(cookie), .. })) = passage {
         head.headers.append(SET_COOKIE, cookie);
     }
