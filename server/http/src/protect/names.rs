@@ -151,7 +151,8 @@ mod tests {
             ("cookie", "a=b"),
         ]);
         remove_claims(&mut headers, false);
-        let left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        assert_eq!(left, ["host", "content-length", "cookie"]);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["content-length", "cookie", "host"]);
     }
 }
