@@ -54,7 +54,7 @@ pub(super) fn request(
         return Err(Refusal::new(Code::LoopDetected));
     }
     let asker = asker(state, site, &parts);
-    let websocket = tunnel::is_websocket(&parts.headers);
+    let websocket = tunnel::is_websocket(&parts);
     let version = parts.version;
     let headers = &mut parts.headers;
     hide_pass(state, headers);

@@ -77,7 +77,7 @@ async fn send(
     passage: Option<(Arc<RoomDefinition>, Passage)>,
 ) -> Result<Response, Refusal> {
     let visitor = parts.extensions.remove::<OnUpgrade>();
-    let visitor = visitor.filter(|_| tunnel::is_websocket(&parts.headers));
+    let visitor = visitor.filter(|_| tunnel::is_websocket(&parts));
     let parts = onward::request(state, site, parts, addressed, passage.as_ref())?;
     let (mut answer, slot) = site.upstream.send(parts, body).await?;
     let limits = site.options.limits;

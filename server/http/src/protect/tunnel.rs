@@ -5,7 +5,8 @@ use std::io;
 use std::time::Duration;
 
 use http::header::{CONNECTION, SEC_WEBSOCKET_KEY, UPGRADE};
-use http::{HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Version};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -18,7 +19,11 @@ use crate::drain::Drain;
 const BUFFER_BYTES: usize = 8 * 1024;
 
 /// Whether a request asks for a WebSocket (RFC 6455, 4.1).
-pub(super) fn is_websocket(headers: &HeaderMap) -> bool {
+pub(super) fn is_websocket(parts: &Parts) -> bool {
+    let Parts { method, version, headers, .. } = parts;
+    if (method, *version) != (&Method::GET, Version::HTTP_11) {
+        return false;
+    }
     let words = |name| {
         let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
         values.flat_map(|value| value.split(',')).map(str::trim)
@@ -89,22 +94,23 @@ mod tests {
 
     #[test]
     fn only_a_websocket_switches() {
-        for (upgrade, connection, key, want) in [
-            ("websocket", "Upgrade", true, true),
-            ("WebSocket", "keep-alive, upgrade", true, true),
-            ("websocket", "keep-alive", true, false),
-            ("websocket", "upgrade", false, false),
-            ("h2c", "Upgrade, HTTP2-Settings", true, false),
-            ("h2c, websocket", "upgrade", true, false),
-            ("websocket, h2c", "upgrade", true, false),
+        for (method, upgrade, connection, key, want) in [
+            ("GET", "websocket", "Upgrade", true, true),
+            ("GET", "WebSocket", "keep-alive, upgrade", true, true),
+            ("GET", "websocket", "keep-alive", true, false),
+            ("GET", "websocket", "upgrade", false, false),
+            ("POST", "websocket", "upgrade", true, false),
+            ("GET", "h2c", "Upgrade, HTTP2-Settings", true, false),
+            ("GET", "h2c, websocket", "upgrade", true, false),
+            ("GET", "websocket, h2c", "upgrade", true, false),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(UPGRADE, HeaderValue::from_static(upgrade));
-            headers.insert(CONNECTION, HeaderValue::from_static(connection));
+            let mut request = http::Request::builder().method(method);
+            request = request.header(UPGRADE, upgrade).header(CONNECTION, connection);
             if key {
-                headers.insert(SEC_WEBSOCKET_KEY, HeaderValue::from_static("x"));
+                request = request.header(SEC_WEBSOCKET_KEY, "x");
             }
-            assert_eq!(is_websocket(&headers), want, "{upgrade} {connection} {key}");
+            let (parts, ()) = request.body(()).expect("a request").into_parts();
+            assert_eq!(is_websocket(&parts), want, "{method} {upgrade} {connection} {key}");
         }
     }
 }
