@@ -25,6 +25,7 @@ use http::uri::Authority;
 use tower::ServiceExt as _;
 
 pub use options::{HostHeader, ProtectOptions, UpstreamLimits};
+use own::Whose;
 use upstream::Upstream;
 
 use crate::call_log::{CallLog, RouteName, log_call};
@@ -72,9 +73,9 @@ pub fn site_router(state: AppState, options: ProtectOptions) -> Router {
 }
 
 async fn dispatch(own: Router, site: Router, request: Request) -> Response {
-    let answered = match own::of(request) {
-        Ok(ours) => own.oneshot(ours).await,
-        Err(theirs) => site.oneshot(theirs).await,
+    let answered = match own::whose(request) {
+        Whose::Ours(request) => own.oneshot(request).await,
+        Whose::Site(request) => site.oneshot(request).await,
     };
     answered.unwrap_or_else(|never| match never {})
 }

@@ -30,7 +30,7 @@ async fn heads_that_never_end_are_given_up_and_hold_nobody_up() {
     let app = TestApp::builder()
         .protect(&site)
         .set("protect.path", "/tickets/*")
-        .set("http.header_read_timeout_ms", 500)
+        .set("http.header_read_timeout_ms", 3_000)
         .start()
         .await;
     let mut slow = Vec::new();

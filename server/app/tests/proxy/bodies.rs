@@ -8,7 +8,7 @@ use crate::{browser, stage};
 const LARGE: usize = 50 * 1_024 * 1_024;
 const PIECE: usize = 64 * 1_024;
 /// Server, site and client live in this one process; gathering a body just once would take more.
-const GROWTH_MAX: usize = 30 * 1_024 * 1_024;
+const GROWTH_MAX: usize = 40 * 1_024 * 1_024;
 
 /// Bytes of this process in memory.
 fn resident() -> usize {

@@ -51,7 +51,7 @@ async fn a_site_that_takes_too_long_is_given_up() {
     let app = TestApp::builder()
         .protect(&site)
         .set("protect.path", "/tickets/*")
-        .set("protect.response_timeout_ms", 300)
+        .set("protect.response_timeout_ms", 3_000)
         .start()
         .await;
     ask(browser(&app).request(Method::GET, "/never")).await.problem(504, "site_timeout");

@@ -17,9 +17,17 @@ pub(super) fn router(state: AppState) -> Router {
     layered(api.merge(pages::visitor_routes(PREFIX)), state)
 }
 
-/// A request for what is below the prefix, which is taken away; else the request as it came.
-pub(super) fn of(mut request: Request) -> Result<Request, Request> {
-    let Some(uri) = below(request.uri()) else { return Err(request) };
+/// Whose a request is.
+#[derive(Debug)]
+pub(super) enum Whose {
+    /// Jari's own; the prefix is taken away.
+    Ours(Request),
+    Site(Request),
+}
+
+/// Whether a request asks for what is below the prefix.
+pub(super) fn whose(mut request: Request) -> Whose {
+    let Some(uri) = below(request.uri()) else { return Whose::Site(request) };
     // Over HTTP/2 only the target names the host; forms are checked against the header.
     if let Some(authority) = request.uri().authority()
         && !request.headers().contains_key(HOST)
@@ -28,7 +36,7 @@ pub(super) fn of(mut request: Request) -> Result<Request, Request> {
         request.headers_mut().insert(HOST, host);
     }
     *request.uri_mut() = uri;
-    Ok(request)
+    Whose::Ours(request)
 }
 
 /// The address without the prefix, which counts only as it is written: any other spelling is the site's.
