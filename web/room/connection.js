@@ -1,5 +1,5 @@
 // The one live connection of a browser: joins, then streams or polls, and survives whatever the network does.
-import { call, backoff, Nap } from "./call.js";
+import { ROOT, call, backoff, Nap } from "./call.js";
 import { follow, QUIET_MS } from "./stream.js";
 
 // Identity is made anew this often in a row before the page says that it cannot be kept (cookies refused).
@@ -23,7 +23,7 @@ const SHOW_SPREAD_MS = 3000;
 export class Connection {
   // `tell(state)` takes {view, viewAt, line, problem, skewMs, at}, plain data.
   constructor(room, { account, entry, tell }) {
-    this.base = `/v1/rooms/${room}`;
+    this.base = `${ROOT}/v1/rooms/${room}`;
     Object.assign(this, { account, entry, tell });
     this.nap = new Nap();
     this.stream = {};
@@ -127,7 +127,7 @@ export class Connection {
       this.update({ problem: { code: anonymous ? "identity" : "entry" } });
       return LOOK_AGAIN_MS;
     }
-    return anonymous ? call("POST", "/v1/visitors").then(() => 0) : 0;
+    return anonymous ? call("POST", `${ROOT}/v1/visitors`).then(() => 0) : 0;
   }
 
   untilOpening(time) {

@@ -1,6 +1,6 @@
 // The visitor's page: ties the connection, the tabs and the drawing together.
 import { Announcer } from "./announce.js";
-import { call } from "./call.js";
+import { ROOT, call } from "./call.js";
 import { Connection } from "./connection.js";
 import { estimateOf, modeOf, remember, shownPosition } from "./line.js";
 import { at, draw, enterUrl, IN_LINE, passLeftMs, troubleText } from "./show.js";
@@ -151,7 +151,7 @@ function stayHere() {
 async function leave() {
   if (at("confirm").returnValue !== "leave") return;
   for (let tries = 0; tries < LEAVE_TRIES; tries += 1) {
-    const { status } = await call("DELETE", `/v1/rooms/${room}/places/me`);
+    const { status } = await call("DELETE", `${ROOT}/v1/rooms/${room}/places/me`);
     // 401: no receipt of a place any more, so it was left before.
     if (status !== 204 && status !== 401) continue;
     keep("sessionStorage", LEFT_KEY, true);

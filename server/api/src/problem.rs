@@ -42,6 +42,7 @@ macro_rules! codes {
 
 codes! {
     BadRequest BAD_REQUEST "bad_request" "The request cannot be understood";
+    BadTarget BAD_REQUEST "bad_target" "The address could be read in two ways";
     MalformedBody BAD_REQUEST "malformed_body" "The body is not the JSON that is expected here";
     IdentityRequired UNAUTHORIZED "identity_required" "It is not known who is asking";
     PlaceRequired UNAUTHORIZED "place_required" "A place token is needed here";
@@ -65,13 +66,17 @@ codes! {
     PreconditionFailed PRECONDITION_FAILED "precondition_failed" "It is not at the version that was named";
     BodyTooLarge PAYLOAD_TOO_LARGE "body_too_large" "The body is larger than is taken here";
     UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "Only application/json is taken here";
-    Misdirected MISDIRECTED_REQUEST "misdirected" "Another node serves this";
+    Misdirected MISDIRECTED_REQUEST "misdirected" "It is not served here";
     InvalidField UNPROCESSABLE_ENTITY "invalid_field" "A field is out of its bounds";
     InvalidSettings UNPROCESSABLE_ENTITY "invalid_settings" "A setting is out of its bounds";
     PassRequired PRECONDITION_REQUIRED "pass_required" "A pass is needed; the waiting room gives it";
     TooFast TOO_MANY_REQUESTS "too_fast" "Asked sooner than directed";
     TooManyJoins TOO_MANY_REQUESTS "too_many_joins" "Too many joins from this address";
     Internal INTERNAL_SERVER_ERROR "internal" "Something went wrong here";
+    LoopDetected LOOP_DETECTED "loop_detected" "The site is configured to be behind itself";
+    SiteUnavailable BAD_GATEWAY "site_unavailable" "The site does not answer; come back in a moment";
+    SiteTimeout GATEWAY_TIMEOUT "site_timeout" "The site takes too long; come back in a moment";
+    SiteBusy SERVICE_UNAVAILABLE "site_busy" "The site has all it can take; come back in a moment";
     RoomFull SERVICE_UNAVAILABLE "room_full" "The line is full; come back later";
     Recovering SERVICE_UNAVAILABLE "recovering" "The line is being restored; come back in a moment";
     Overloaded SERVICE_UNAVAILABLE "overloaded" "Too much at once; come back in a moment";

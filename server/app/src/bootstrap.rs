@@ -12,7 +12,7 @@ use jari_units::{TenantId, Timestamp};
 use thiserror::Error;
 
 /// The tenant of an installation that serves one.
-const TENANT: &str = "default";
+pub(crate) const TENANT: &str = "default";
 /// The first key that signs.
 const FIRST_SIGNING_KEY: u8 = 1;
 
@@ -95,7 +95,7 @@ fn admin(name: &str, state: &AppState) -> Admin {
 }
 
 /// What Jari itself did.
-fn entry(action: &str, target: String, at: Timestamp, after: &str) -> AuditEntry {
+pub(crate) fn entry(action: &str, target: String, at: Timestamp, after: &str) -> AuditEntry {
     AuditEntry {
         no: 0,
         at,

@@ -11,10 +11,12 @@ mod logging;
 mod machine;
 mod open_files;
 mod options;
+mod protect;
 mod records;
 mod serve;
 mod traces;
 
 pub use machine::{SystemClock, SystemEntropy};
+pub use protect::{ProtectedSite, TlsError};
 pub use records::RecordsError;
 pub use serve::{Running, ServeError, ServeOptions, serve};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jari_config::{Config, Http, Joins};
 use jari_http::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Role, Roles, StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, ProtectOptions, Role, Roles,
+    StreamLimits,
 };
 use jari_units::Millis;
 use url::Url;
@@ -27,7 +28,12 @@ fn roles(config: &Config) -> Roles {
 }
 
 /// The options of a server reached at `public_url`, in a process that may open so many files.
-pub(crate) fn http_options(config: &Config, public_url: Url, open_files: u64) -> HttpOptions {
+pub(crate) fn http_options(
+    config: &Config,
+    public_url: Url,
+    open_files: u64,
+    protect: Option<ProtectOptions>,
+) -> HttpOptions {
     let http: &Http = &config.http;
     let defaults = HttpOptions::new(public_url);
     HttpOptions {
@@ -62,6 +68,7 @@ pub(crate) fn http_options(config: &Config, public_url: Url, open_files: u64) ->
             Joins::Apart => jari_http::Joins::Apart,
         },
         roles: roles(config),
+        protect,
         ..defaults
     }
 }

@@ -22,6 +22,7 @@ use crate::bootstrap::{self, BootstrapError};
 use crate::lines::Lines;
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
+use crate::protect::{self, Door, ProtectedSite, TlsError};
 use crate::records::{self, RecordsError};
 use crate::{SystemClock, SystemEntropy, traces};
 
@@ -72,6 +73,8 @@ pub enum ServeError {
         "cannot listen on {addr} ({key}): {source}; stop what listens there, or choose another address"
     )]
     Listen { key: &'static str, addr: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("telemetry.otlp_endpoint cannot be used: {0}")]
     Traces(#[from] jari_telemetry::StartError),
     #[error("the thread that opens the data folder ended early: {0}")]
@@ -87,6 +90,8 @@ pub struct Running {
     pub public_url: Url,
     /// The admin key, where this start made one: the first on a data folder, or one that was asked to.
     pub first_key: Option<String>,
+    /// The site that is protected, where there is one.
+    pub site: Option<ProtectedSite>,
     state: AppState,
     lines: Lines,
     records: Records,
@@ -111,6 +116,12 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let collector = traces::collector(&config.telemetry, &*entropy)?;
     let public = listen("http.listen", config.http.listen)?;
     let ops = listen("ops.listen", config.ops.listen)?;
+    let door = match &config.protect {
+        Some(protect) => Some(Door::new(listen("protect.listen", protect.listen)?, protect)?),
+        None => None,
+    };
+    let site_options = door.as_ref().map(Door::options);
+    let open_files = open_files - protect::files_needed(config.protect.as_ref(), open_files);
     let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
     let (public_addr, ops_addr) = (bound(&public), bound(&ops));
     let public_url = config.http.public_url_at(public_addr);
@@ -126,13 +137,17 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         clock,
         entropy,
         keys,
-        options: http_options(config, public_url.clone(), open_files),
+        options: http_options(config, public_url.clone(), open_files, site_options.clone()),
         metrics: Arc::new(Metrics::new().with(metrics)),
         traces: collector
             .clone()
             .map(|to| TraceOptions { to, ratio: traces::ratio(&config.telemetry) }),
     };
     let state = AppState::start(parts).await?;
+    let made = match &site_options {
+        Some(site) => protect::make_rooms(&state, &site.rules).await?,
+        None => Vec::new(),
+    };
     // Last of all that can fail: a key that was made and never shown would be lost.
     let first_key = bootstrap::admin_key(&state, new_admin_key).await?;
     let stop = CancellationToken::new();
@@ -141,6 +156,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     tokio::spawn(stop.clone().run_until_cancelled_owned(watch));
     spawn_roles(&state, &stop);
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
+    let site = door.map(|door| door.open(&state, made));
     let roles = state.options.roles;
     tracing::info!(
         %public_addr, %ops_addr, %roles,
@@ -153,6 +169,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         ops_addr,
         public_url,
         first_key,
+        site,
         state,
         lines,
         records,
@@ -228,11 +245,20 @@ impl Running {
         self.state.drain.announce();
         tokio::time::sleep(self.drain_notice).await;
         self.state.drain.begin();
-        let Running { mut public, mut ops, stop, state, lines, records, .. } = self;
+        let Running { mut public, mut ops, mut site, stop, state, lines, records, .. } = self;
         let (drain_limit, collector) = (self.drain_limit, self.collector);
-        if tokio::time::timeout(drain_limit + DRAIN_GRACE, &mut public).await.is_err() {
+        let both = async {
+            _ = (&mut public).await;
+            if let Some(site) = &mut site {
+                site.drained().await;
+            }
+        };
+        if tokio::time::timeout(drain_limit + DRAIN_GRACE, both).await.is_err() {
             tracing::warn!("some connections did not end within {drain_limit:?} and were cut");
             public.abort();
+            if let Some(site) = site {
+                site.cut();
+            }
         }
         if let Err(error) = state.api_keys.note_uses().await {
             tracing::warn!(%error, "the last uses of API keys were not noted: {error}");

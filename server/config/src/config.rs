@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::layers;
 use crate::problems::ConfigErrors;
+use crate::protect::{self, Protect};
 use crate::read::Reader;
 use crate::settings::{Http, Log, Node, Ops, Records, Store, Telemetry};
 use crate::sources::Sources;
@@ -15,10 +16,14 @@ pub struct Config {
     pub http: Http,
     pub ops: Ops,
     pub node: Node,
+    /// `None`: no site is behind.
+    pub protect: Option<Protect>,
     pub store: Store,
     pub records: Records,
     pub log: Log,
     pub telemetry: Telemetry,
+    /// What the keys of `[protect]` were given as, in TOML; there is no secret in them.
+    pub(crate) protect_given: BTreeMap<&'static str, String>,
     /// Which step gave each key.
     pub(crate) origins: BTreeMap<&'static str, String>,
 }
@@ -33,21 +38,37 @@ impl Config {
         let layers = layers::stack(sources, &mut problems);
         let mut reader = Reader { layers: &layers, problems };
         let (http, ops) = (http(&mut reader), ops(&mut reader));
-        let (node, store) = (node(&mut reader), store(&mut reader));
+        let (node, protect) = (node(&mut reader), protect::read(&mut reader));
+        let store = store(&mut reader);
         let (records, log) = (records(&mut reader), log(&mut reader));
         let telemetry = telemetry(&mut reader);
         if let (Some(http), Some(ops)) = (&http, &ops) {
-            validate::across(http, ops, &mut reader);
+            let site = protect.as_ref().and_then(Option::as_ref);
+            validate::across(http, ops, site, &mut reader);
         }
         if let (Some(node), Some(store)) = (&node, &store) {
             validate::roles(node, store, &mut reader);
         }
         let problems = reader.problems;
+        let of_protect = layers.iter().filter(|(key, _)| key.starts_with("protect."));
+        let protect_given =
+            of_protect.map(|(key, given)| (*key, given.value.to_string())).collect();
         let origins = layers.into_iter().map(|(key, given)| (key, given.origin)).collect();
         let whole = || {
-            let (http, ops, node, store) = (http?, ops?, node?, store?);
+            let (http, ops, node, protect, store) = (http?, ops?, node?, protect?, store?);
             let (records, log, telemetry) = (records?, log?, telemetry?);
-            Some(Config { http, ops, node, store, records, log, telemetry, origins })
+            Some(Config {
+                http,
+                ops,
+                node,
+                protect,
+                store,
+                records,
+                log,
+                telemetry,
+                protect_given,
+                origins,
+            })
         };
         match whole() {
             Some(config) if problems.is_empty() => Ok(config),

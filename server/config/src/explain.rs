@@ -25,7 +25,9 @@ impl Config {
                 let _ = writeln!(text, "{gap}[{of}]");
                 section = of;
             }
-            let (value, origin) = (self.value(field.key), &self.origins[field.key]);
+            let given = self.protect_given.get(field.key);
+            let value = given.cloned().unwrap_or_else(|| self.value(field.key).to_string());
+            let origin = &self.origins[field.key];
             let _ = writeln!(text, "{key} = {value} # {origin}");
         }
         text
@@ -33,7 +35,7 @@ impl Config {
 
     /// The value of a key, as the file would have it.
     fn value(&self, key: &str) -> Value {
-        let Config { http, ops, node, store, records, log, telemetry, origins: _ } = self;
+        let Config { http, ops, node, store, records, log, telemetry, .. } = self;
         let text = |text: &dyn ToString| Value::String(text.to_string());
         match key {
             "http.listen" => text(&http.listen),

@@ -10,6 +10,7 @@ mod explain;
 mod fields;
 mod layers;
 mod problems;
+mod protect;
 mod read;
 mod records_url;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod validate;
 
 pub use config::Config;
 pub use problems::{ConfigErrors, Problem};
+pub use protect::{HostHeader, Protect, TlsFiles};
 pub use records_url::RecordsUrl;
 pub use settings::{
     ForwardedHeader, Http, Joins, Log, LogFormat, Node, Ops, Ratio, Records, Role, Store,

@@ -37,7 +37,7 @@ impl Reader<'_> {
         self.problems.push(Problem { key: key.to_owned(), value, origin, wrong, fix });
     }
 
-    fn read<T>(
+    pub(crate) fn read<T>(
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&Value) -> Result<T, String>,
@@ -52,7 +52,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text<T>(
+    pub(crate) fn text<T>(
         &mut self,
         key: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
@@ -231,7 +231,7 @@ impl Reader<'_> {
     }
 }
 
-fn origin_url(text: &str) -> Result<Url, String> {
+pub(crate) fn origin_url(text: &str) -> Result<Url, String> {
     let url = web_url(text)?;
     if url.path() != "/" {
         return Err("has more than scheme, host and port".to_owned());
@@ -302,7 +302,7 @@ fn shown(key: &str, value: &Value) -> String {
     }
 }
 
-fn kind_of(value: &Value) -> &'static str {
+pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",
         Value::Integer(_) => "a whole number",

@@ -1,12 +1,15 @@
 //! Rules across fields. What a single field may be is in the table of fields.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use url::Url;
+
+use crate::protect::Protect;
 use crate::read::Reader;
 use crate::settings::{Http, Node, Ops, Role, Store};
 
 /// Checks what no field can tell alone; the field that is easier to change is the one named.
-pub(crate) fn across(http: &Http, ops: &Ops, reader: &mut Reader<'_>) {
+pub(crate) fn across(http: &Http, ops: &Ops, site: Option<&Protect>, reader: &mut Reader<'_>) {
     if collide(http.listen, ops.listen) {
         let wrong = format!("collides with http.listen = \"{}\"", http.listen);
         let fix = "use another port for one of them".to_owned();
@@ -17,6 +20,36 @@ pub(crate) fn across(http: &Http, ops: &Ops, reader: &mut Reader<'_>) {
         let fix = format!("use at most {}, or raise max_connections", http.max_connections);
         reader.refuse("http.stream_max", wrong, fix);
     }
+    if let Some(site) = site {
+        for (key, other) in [("http.listen", http.listen), ("ops.listen", ops.listen)] {
+            if collide(site.listen, other) {
+                let wrong = format!("collides with {key} = \"{other}\"");
+                reader.refuse(
+                    "protect.listen",
+                    wrong,
+                    "use another port for one of them".to_owned(),
+                );
+            }
+        }
+        if leads_to(&site.upstream, site.listen) {
+            let wrong = "is where protect.listen is: the site would be behind itself".to_owned();
+            let fix = "name the address of the site itself".to_owned();
+            reader.refuse("protect.upstream", wrong, fix);
+        }
+    }
+}
+
+/// Whether a URL is plainly that of a listener; names are not looked up.
+fn leads_to(url: &Url, listener: SocketAddr) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let here = match host.parse::<IpAddr>() {
+        Ok(ip) => ip == listener.ip() || listener.ip().is_unspecified() && ip.is_loopback(),
+        Err(_) => {
+            host == "localhost" && (listener.ip().is_loopback() || listener.ip().is_unspecified())
+        }
+    };
+    here && url.port_or_known_default() == Some(listener.port())
 }
 
 /// A data folder's lines are one process's, so nobody else could have the roles that it lacks.

@@ -25,6 +25,10 @@ pub(crate) const CALL_HEADER: HeaderName = HeaderName::from_static("jari-call");
 /// What is logged where no route took the call: the path is the client's own text.
 pub(crate) const UNMATCHED: &str = "unmatched";
 
+/// Set on a call that no router of ours takes apart: how it is named here, since its path is somebody else's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RouteName(pub(crate) &'static str);
+
 /// Numbers calls and logs them.
 #[derive(Clone, Debug)]
 pub(crate) struct CallLog {
@@ -52,7 +56,8 @@ pub(crate) async fn log_call(
     let started = Instant::now();
     let call = format!("{:016x}", log.next.fetch_add(1, Ordering::Relaxed));
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str);
+    let named = request.extensions().get::<RouteName>().map(|name| name.0);
+    let route = named.or(route.as_ref().map(MatchedPath::as_str)).unwrap_or(UNMATCHED);
     let method = request.method().clone();
     let key_id = log.state.api_keys.holder(request.headers().get(AUTHORIZATION));
     let room = params.ok().and_then(|params| known_room(&log.state, &params));

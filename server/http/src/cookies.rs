@@ -16,6 +16,8 @@ pub(crate) enum CookieKind<'a> {
     RoomVisitor(&'a RoomId),
     Place(&'a RoomId),
     Pass(&'a RoomId),
+    /// Where the visitor wanted to go when they were sent to the room.
+    Back(&'a RoomId),
 }
 
 impl CookieKind<'_> {
@@ -28,6 +30,7 @@ impl CookieKind<'_> {
             CookieKind::RoomVisitor(room) => format!("{prefix}jari_visitor_{room}"),
             CookieKind::Place(room) => format!("{prefix}jari_place_{room}"),
             CookieKind::Pass(room) => format!("{prefix}jari_pass_{room}"),
+            CookieKind::Back(room) => format!("{prefix}jari_back_{room}"),
         }
     }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
-use jari_api::Code;
+use jari_api::{Code, Utc};
 use jari_line::{LostHistory, PassGrant, PassOutcome, ReattachOutcome, Standing};
 use jari_pass::PassToken;
 use jari_ports::{OnStoreFailure, RoomDefinition, StoreError};
 use jari_units::limits::TICK;
-use jari_units::{Millis, PassId, Timestamp};
+use jari_units::{Millis, PassId, RoomId, SubjectKey, Timestamp};
 use tokio::time::timeout;
 
 use crate::cookies::CookieKind;
@@ -37,6 +37,8 @@ const POLL_AFTER: Millis = Millis(2_000);
 pub(crate) enum Passage {
     Admitted {
         pass: PassId,
+        /// Whose it is: the room's own name for them, which tells nothing outside.
+        subject: SubjectKey,
         /// The end that the store has acknowledged.
         expires_at: Timestamp,
         /// The pass cookie with its new end.
@@ -48,6 +50,27 @@ pub(crate) enum Passage {
         reason: &'static str,
         poll_after: Millis,
     },
+}
+
+impl Passage {
+    /// Tells the protected site whose pass it is, in headers that only the gate writes.
+    pub(crate) fn tell_site(&self, room: &RoomId, headers: &mut HeaderMap) {
+        let text = |text: String| HeaderValue::try_from(text).expect("ids and times are ASCII");
+        match self {
+            Passage::Admitted { pass, subject, expires_at, .. } => {
+                let subject = u128::from_be_bytes(subject.0);
+                headers.insert("jari-room", text(room.to_string()));
+                headers.insert("jari-seq", HeaderValue::from(pass.seq));
+                headers.insert("jari-subject", text(format!("{subject:032x}")));
+                headers.insert("jari-pass-expires", text(Utc(*expires_at).to_string()));
+            }
+            Passage::Unchecked => {
+                let why = HeaderValue::from_static("store_unavailable");
+                headers.insert("jari-unchecked", why);
+            }
+            Passage::Refused { .. } => {}
+        }
+    }
 }
 
 /// A live pass, as the replica or the store just said.
@@ -82,8 +105,8 @@ pub(crate) async fn check(
     match use_pass(state, &runtime, &token).await {
         Ok(Some(live)) => {
             let renewed = renew(state, &room, &token, &live);
-            let (pass, expires_at) = (token.pass, live.expires_at);
-            Ok(Passage::Admitted { pass, expires_at, renewed })
+            let (pass, subject, expires_at) = (token.pass, token.subject, live.expires_at);
+            Ok(Passage::Admitted { pass, subject, expires_at, renewed })
         }
         Ok(None) => Ok(refused(ENDED)),
         Err(BatchError::Store(error)) if error.is_away() => without_store(state, &room, &token),
@@ -126,7 +149,8 @@ fn without_store(
     if token.expires_at <= state.clock.now() {
         return Ok(refused("expired"));
     }
-    Ok(Passage::Admitted { pass: token.pass, expires_at: token.expires_at, renewed: None })
+    let PassToken { pass, subject, expires_at, .. } = *token;
+    Ok(Passage::Admitted { pass, subject, expires_at, renewed: None })
 }
 
 /// The room lost history and nobody knows yet how the pass stands: not 428, which would send its owner away.

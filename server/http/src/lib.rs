@@ -18,6 +18,7 @@ mod drain;
 mod elsewhere;
 mod event_frames;
 mod event_stream;
+mod first_room;
 mod gate;
 mod guard;
 mod handlers;
@@ -37,6 +38,7 @@ mod pages;
 mod place_view;
 mod places;
 mod problem_response;
+mod protect;
 mod query;
 mod receipts;
 mod request;
@@ -57,15 +59,17 @@ mod turned_away;
 
 pub use directory::{RoomDirectory, RoomEntry};
 pub use drain::Drain;
+pub use first_room::ensure_room;
 pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};
 pub use leases::Leases;
 pub use options::{
     ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, StreamLimits,
 };
 pub use problem_response::Refusal;
+pub use protect::{HostHeader, PREFIX, ProtectOptions, UpstreamLimits, site_router};
 pub use roles::{Role, Roles};
 pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{layered, openapi, router};
-pub use serve::{serve, serve_routes};
+pub use serve::{serve, serve_routes, serve_site};
 pub use state::{AppParts, AppState, Shared, StartError};
 pub use trace::{SampleRatio, TraceOptions};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::protect::ProtectOptions;
 use crate::roles::Roles;
 
 /// Everything the HTTP server can be told.
@@ -22,6 +23,8 @@ pub struct HttpOptions {
     /// Bytes of a request body at most.
     pub body_max_bytes: usize,
     pub streams: StreamLimits,
+    /// The site behind, where there is one.
+    pub protect: Option<ProtectOptions>,
     pub roles: Roles,
     pub joins: Joins,
 }
@@ -107,13 +110,21 @@ impl HttpOptions {
             streams: StreamLimits::default(),
             joins: Joins::default(),
             roles: Roles::ALL,
+            protect: None,
         }
     }
 
     /// Whether cookies are `__Host-` and Secure.
     #[must_use]
     pub fn secure(&self) -> bool {
-        self.public_url.scheme() == "https"
+        // Visitors of a protected site meet its origin only, and cookies are the origin's.
+        self.visited_url().scheme() == "https"
+    }
+
+    /// The origin that visitors meet: the protected site's where there is one.
+    #[must_use]
+    pub(crate) fn visited_url(&self) -> &Url {
+        self.protect.as_ref().map_or(&self.public_url, |site| &site.public_url)
     }
 
     /// A link on this server: `path` begins with '/'.

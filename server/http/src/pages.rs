@@ -12,6 +12,7 @@ mod plain_handler;
 mod room_handler;
 mod scripted;
 mod security;
+pub(crate) mod site_page;
 mod template;
 mod words;
 
@@ -28,6 +29,15 @@ const FORM_MAX_BYTES: usize = 4_096;
 
 /// The pages' addresses. Compresses their files, which takes a moment, so that no visitor has to wait for it.
 pub(crate) fn routes() -> Router<AppState> {
+    visitor_routes("")
+        .route("/admin", get(admin::show))
+        .route("/admin/", get(admin::show))
+        .route("/admin/licenses.txt", get(admin::licenses))
+        .route("/admin/assets/{file}", get(admin::asset))
+}
+
+/// The pages of visitors, whose own links begin with `root`: "" or a path without a slash at its end.
+pub(crate) fn visitor_routes(root: &'static str) -> Router<AppState> {
     assets::prepare();
     Router::new()
         .route("/rooms/{room}", get(room_handler::show))
@@ -35,10 +45,11 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/rooms/{room}/plain/join", post(plain_handler::join))
         .route("/rooms/{room}/plain/leave", post(plain_handler::leave))
         .route("/assets/{hash}/{file}", get(assets::get))
-        .route("/admin", get(admin::show))
-        .route("/admin/", get(admin::show))
-        .route("/admin/licenses.txt", get(admin::licenses))
-        .route("/admin/assets/{file}", get(admin::asset))
         .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
-        .layer(Extension(Arc::new(scripted::ReadyPages::default())))
+        .layer(Extension(Arc::new(scripted::ReadyPages::below(root))))
+        .layer(Extension(Root(root)))
 }
+
+/// What the addresses of this server begin with where a page is shown.
+#[derive(Clone, Copy, Debug)]
+struct Root(&'static str);

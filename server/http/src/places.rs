@@ -13,6 +13,7 @@ use jari_units::{Incarnation, Mark, Seq};
 
 use crate::cookies::CookieKind;
 use crate::identity::{self, Joiner, PLACE_COOKIE_TTL, ROOM_VISITOR_TTL};
+use crate::original_url;
 use crate::place_view::{self, Seen};
 use crate::problem_response::Refusal;
 use crate::receipts;
@@ -55,7 +56,18 @@ pub(crate) async fn join(
         receipts::show(state, &definition, &runtime, headers, &place).await?;
     }
     let joined = runtime.join(joiner.subject).await?;
-    tell_joined(state, &definition, &runtime, joiner, &joined)
+    let told = tell_joined(state, &definition, &runtime, joiner, &joined)?;
+    Ok(lead_back(state, &definition, headers, told))
+}
+
+/// Whoever was on the way to somewhere goes there with the pass.
+fn lead_back(state: &AppState, room: &RoomDefinition, headers: &HeaderMap, mut told: Told) -> Told {
+    if let Some(pass) = &mut told.view.pass
+        && let Some(back) = original_url::remembered(room, headers, state.options.secure())
+    {
+        pass.target_url = back;
+    }
+    told
 }
 
 fn tell_joined(
@@ -107,7 +119,8 @@ pub(crate) async fn ask(
     let (definition, runtime, place) = find(state, room, headers).await?;
     receipts::show(state, &definition, &runtime, headers, &place).await?;
     let proves = identity::proves_subject(state, &definition, headers, place.subject);
-    tell(state, &definition, &runtime, place, None, proves)
+    let told = tell(state, &definition, &runtime, place, None, proves)?;
+    Ok(lead_back(state, &definition, headers, told))
 }
 
 /// Ends the place or pass of whoever asks. Repeated, it finds nothing to end and is well.

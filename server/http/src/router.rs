@@ -69,14 +69,18 @@ fn gate() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(gate::check))
 }
 
-fn web() -> OpenApiRouter<AppState> {
+/// What a person needs to wait: all of the API that is served on a protected site's own origin.
+pub(crate) fn visitors() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
-        // Visitors
         .routes(routes!(visitors::create))
         .routes(routes!(join::join))
         .routes(routes!(place::ask, place::leave))
         .routes(routes!(room::show))
         .routes(routes!(events::open))
+}
+
+fn web() -> OpenApiRouter<AppState> {
+    visitors()
         // Tenants
         .routes(routes!(entries::create))
         // Operators

@@ -16,13 +16,16 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tower::{Service, ServiceExt};
 
 use crate::client_address::Peer;
 use crate::options::HttpOptions;
+use crate::protect::{ProtectOptions, site_router};
 use crate::router::router;
 use crate::state::AppState;
 use crate::stream_hub::Connected;
@@ -44,6 +47,20 @@ pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
     serve_routes(state, listener, routes).await
 }
 
+/// Serves a protected site, whose visitors may also switch to WebSockets; all else as [`serve_routes`].
+///
+/// # Errors
+/// As [`serve_routes`].
+pub async fn serve_site(
+    state: AppState,
+    listener: TcpListener,
+    options: ProtectOptions,
+    tls: Option<TlsAcceptor>,
+) -> io::Result<()> {
+    let routes = site_router(state.clone(), options);
+    serve_until_drained(state, listener, routes, Speech { switches: true, tls }).await
+}
+
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
 /// left at the drain's deadline is cut. Then everything gathered in memory is sent to the store.
 ///
@@ -54,8 +71,25 @@ pub async fn serve_routes(
     listener: TcpListener,
     routes: Router,
 ) -> io::Result<()> {
+    serve_until_drained(state, listener, routes, Speech::default()).await
+}
+
+/// How a listener's connections speak.
+#[derive(Clone, Default)]
+struct Speech {
+    /// Whether they may leave HTTP for another protocol.
+    switches: bool,
+    tls: Option<TlsAcceptor>,
+}
+
+async fn serve_until_drained(
+    state: AppState,
+    listener: TcpListener,
+    routes: Router,
+    speech: Speech,
+) -> io::Result<()> {
     let address = listener.local_addr()?;
-    let server = Server::new(&state, routes);
+    let server = Server::new(&state, routes, speech);
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = state.drain.begun() => {}
@@ -78,16 +112,18 @@ struct Server {
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
     max: usize,
+    speech: Speech,
 }
 
 impl Server {
-    fn new(state: &AppState, router: Router) -> Self {
+    fn new(state: &AppState, router: Router, speech: Speech) -> Self {
         Server {
             router,
             builder: Arc::new(builder(&state.options)),
-            slots: Arc::new(Semaphore::new(state.options.connections.max)),
+            slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
             max: state.options.connections.max,
+            speech,
         }
     }
 
@@ -131,23 +167,56 @@ impl Server {
     ) {
         let deadlines = state.options.deadlines;
         tune(&socket, deadlines.write_stall);
-        let way_out = WayOut::default();
         let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
-        let io = TokioIo::new(LeavableIo::new(io, way_out.clone()));
-        let service = service(&self.router, state, peer, &way_out);
-        let builder = self.builder.clone();
         let connected = Connected::new(slot, state.metrics.connection_opened());
-        let state = state.clone();
+        let (state, router) = (state.clone(), self.router.clone());
+        let (builder, speech) = (self.builder.clone(), self.speech.clone());
         tokio::spawn(async move {
-            let connection = builder.serve_connection(io, TowerToHyperService::new(service));
-            // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
-            if let Err(error) = watcher.watch(connection.into_owned()).await {
-                tracing::debug!(%error, "a connection ended: {error}");
-            }
-            if let Some(left) = way_out.left() {
-                state.stream_hub.take(left, connected);
-            }
+            let Some(tls) = speech.tls else {
+                let way_out = WayOut::default();
+                let service = service(&router, &state, peer, &way_out);
+                let io = LeavableIo::new(io, way_out.clone());
+                speak(&builder, io, service, watcher, speech.switches).await;
+                if let Some(left) = way_out.left() {
+                    state.stream_hub.take(left, connected);
+                }
+                return;
+            };
+            // A peer that speaks no TLS, or too slowly, has asked for nothing yet.
+            let Ok(Ok(io)) = timeout(deadlines.head, tls.accept(io)).await else { return };
+            // What is encrypted cannot leave: nobody else could go on with its keys.
+            let service = service(&router, &state, peer, &WayOut::closed());
+            speak(&builder, io, service, watcher, speech.switches).await;
         });
+    }
+}
+
+/// One connection, to its end.
+async fn speak(
+    builder: &Builder<TokioExecutor>,
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: impl Service<
+        Request<Incoming>,
+        Response = Response,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + 'static,
+    watcher: Watcher,
+    switches: bool,
+) {
+    let (io, service) = (TokioIo::new(io), TowerToHyperService::new(service));
+    let served = if switches {
+        let connection = builder.serve_connection_with_upgrades(io, service);
+        watcher.watch(connection.into_owned()).await
+    } else {
+        let connection = builder.serve_connection(io, service);
+        watcher.watch(connection.into_owned()).await
+    };
+    // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended: {error}");
     }
 }
 

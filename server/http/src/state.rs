@@ -73,6 +73,8 @@ pub struct Shared {
     pub drain: Drain,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
+    /// Connections that may still be opened, by all listeners for visitors together.
+    pub(crate) connection_slots: Arc<Semaphore>,
 }
 
 /// Why the server could not start.
@@ -120,6 +122,7 @@ impl AppState {
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
+        let connection_slots = Arc::new(Semaphore::new(options.connections.max));
         let stream_slots = StreamSlots::new(options.streams);
         let operator_feed = OperatorFeed::new(clock.now());
         Ok(AppState(Arc::new(Shared {
@@ -144,6 +147,7 @@ impl AppState {
             operator_feed,
             drain: Drain::default(),
             in_flight,
+            connection_slots,
         })))
     }
 

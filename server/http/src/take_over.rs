@@ -38,6 +38,8 @@ struct Shared {
     owes: AtomicBool,
     /// The answer that hyper writes now is not for the peer.
     swallows: AtomicBool,
+    /// No socket under this connection can be handed on.
+    closed: AtomicBool,
     leaving: Mutex<Leaving>,
 }
 
@@ -60,13 +62,24 @@ pub(crate) struct Left {
 struct Marked(Arc<Mutex<Option<Accepted>>>);
 
 impl WayOut {
+    /// Of a connection that cannot leave.
+    pub(crate) fn closed() -> Self {
+        let way_out = WayOut::default();
+        way_out.0.closed.store(true, Ordering::Release);
+        way_out
+    }
+
     /// Whether this request's answer can leave: a plain GET of HTTP/1 without a body, and nothing owed to the peer.
     fn is_open_for(&self, parts: &Parts) -> bool {
         let http1 = matches!(parts.version, Version::HTTP_10 | Version::HTTP_11);
         let length = parts.headers.get(CONTENT_LENGTH);
         let bodiless = length.is_none_or(|length| length == "0")
             && !parts.headers.contains_key(TRANSFER_ENCODING);
-        http1 && bodiless && parts.method == Method::GET && !self.0.owes.load(Ordering::Acquire)
+        let open = !self.0.closed.load(Ordering::Acquire);
+        open && http1
+            && bodiless
+            && parts.method == Method::GET
+            && !self.0.owes.load(Ordering::Acquire)
     }
 
     /// The handler's answer, with the head it would have had.

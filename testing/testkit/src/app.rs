@@ -20,6 +20,7 @@ const OPEN_FILES: u64 = 1_024;
 #[derive(Debug)]
 pub struct TestAppBuilder {
     overrides: Vec<(String, String)>,
+    file: String,
     clock: TestClock,
     dir: Option<Arc<TempDir>>,
     key: Option<String>,
@@ -31,6 +32,19 @@ impl TestAppBuilder {
     pub fn set(mut self, key: &str, value: impl std::fmt::Display) -> Self {
         self.overrides.push((key.to_owned(), value.to_string()));
         self
+    }
+
+    /// What its configuration file says, for what no single key can.
+    #[must_use]
+    pub fn file(mut self, toml: &str) -> Self {
+        self.file = toml.to_owned();
+        self
+    }
+
+    /// Puts it before a site.
+    #[must_use]
+    pub fn protect(self, site: &crate::FakeSite) -> Self {
+        self.set("protect.upstream", site.url().as_str().trim_end_matches('/'))
     }
 
     #[must_use]
@@ -66,11 +80,12 @@ impl TestAppBuilder {
         let mut flags = Overrides::default()
             .with("test", "http.listen", Some("127.0.0.1:0"))
             .with("test", "ops.listen", Some("127.0.0.1:0"))
+            .with("test", "protect.listen", Some("127.0.0.1:0"))
             .with("test", "store.data_dir", Some(dir.path().join("data").display()));
         for (key, value) in &self.overrides {
             flags = flags.with("test", key, Some(value));
         }
-        let config = Config::load(&Sources::new(Some(no_file(&dir)), [], flags))
+        let config = Config::load(&Sources::new(Some(file(&dir, &self.file)), [], flags))
             .expect("a test sets only what is valid");
         let options = ServeOptions {
             clock: Arc::new(self.clock.clone()),
@@ -80,15 +95,15 @@ impl TestAppBuilder {
         };
         let running = jari::serve(&config, options).await?;
         let key = running.first_key.clone().or(self.key).expect("a first start makes a key");
-        let TestAppBuilder { overrides, clock, .. } = self;
-        Ok(TestApp { running, key, dir, overrides, clock })
+        let TestAppBuilder { overrides, file, clock, .. } = self;
+        Ok(TestApp { running, key, dir, overrides, file, clock })
     }
 }
 
-/// An empty file, so that no `jari.toml` of the working directory is read.
-fn no_file(dir: &TempDir) -> std::path::PathBuf {
-    let file = dir.path().join("empty.toml");
-    std::fs::write(&file, "").expect("the folder can be written");
+/// A file, mostly empty, so that no `jari.toml` of the working directory is read.
+fn file(dir: &TempDir, toml: &str) -> std::path::PathBuf {
+    let file = dir.path().join("test.toml");
+    std::fs::write(&file, toml).expect("the folder can be written");
     file
 }
 
@@ -99,6 +114,7 @@ pub struct TestApp {
     key: String,
     dir: Arc<TempDir>,
     overrides: Vec<(String, String)>,
+    file: String,
     clock: TestClock,
 }
 
@@ -110,13 +126,28 @@ impl TestApp {
 
     #[must_use]
     pub fn builder() -> TestAppBuilder {
-        TestAppBuilder { overrides: Vec::new(), clock: TestClock::default(), dir: None, key: None }
+        TestAppBuilder {
+            overrides: Vec::new(),
+            file: String::new(),
+            clock: TestClock::default(),
+            dir: None,
+            key: None,
+        }
     }
 
     /// Where it is served.
     #[must_use]
     pub fn url(&self) -> Url {
         http(self.running.public_addr)
+    }
+
+    /// Where visitors find the site that it protects.
+    ///
+    /// # Panics
+    /// Where it protects none.
+    #[must_use]
+    pub fn site_url(&self) -> Url {
+        http(self.running.site.as_ref().expect("it was started with `protect`").addr)
     }
 
     /// Where its health and metrics are.
@@ -194,9 +225,10 @@ impl TestApp {
 
     /// Stops it and starts another on the same folder, on new ports.
     pub async fn restart(self) -> TestApp {
-        let TestApp { running, key, dir, overrides, clock } = self;
+        let TestApp { running, key, dir, overrides, file, clock } = self;
         running.stop().await;
-        TestAppBuilder { overrides, clock, dir: Some(dir), key: Some(key) }.start().await
+        let (dir, key) = (Some(dir), Some(key));
+        TestAppBuilder { overrides, file, clock, dir, key }.start().await
     }
 
     /// Another server on the same folder, for tests of what happens then.
@@ -206,7 +238,8 @@ impl TestApp {
     pub async fn try_second(&self) -> Result<TestApp, jari::ServeError> {
         let (dir, key) = (Some(self.dir.clone()), Some(self.key.clone()));
         let (overrides, clock) = (self.overrides.clone(), self.clock.clone());
-        TestAppBuilder { overrides, clock, dir, key }.try_start().await
+        let file = self.file.clone();
+        TestAppBuilder { overrides, file, clock, dir, key }.try_start().await
     }
 }
 

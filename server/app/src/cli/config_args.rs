@@ -36,6 +36,19 @@ pub(super) struct ConfigArgs {
     /// better set by the variable. [env: JARI__STORE__URL] [default: in the data folder]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// A site to protect, http://HOST:PORT: visitors reach it on http://127.0.0.1:8081 (protect.listen), by way of a
+    /// waiting room. [env: JARI__PROTECT__UPSTREAM]
+    #[arg(long, value_name = "URL")]
+    protect: Option<String>,
+    /// Where visitors of the site come in. [env: JARI__PROTECT__LISTEN] [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "IP:PORT")]
+    protect_listen: Option<String>,
+    /// The room that guards it; made where it is not there. [env: JARI__PROTECT__ROOM] [default: site]
+    #[arg(long, value_name = "ROOM")]
+    room: Option<String>,
+    /// What the room guards: a path, with * for any text. [env: JARI__PROTECT__PATH] [default: /*]
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
     /// What is logged: off, error, warn, info, debug, trace; by module too. [env: JARI__LOG__LEVEL] [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
@@ -55,6 +68,10 @@ impl ConfigArgs {
             .with("--data", "store.data_dir", self.data.as_ref())
             .with("--records", "records.url", self.records.as_ref())
             .with("--store", "store.url", self.store.as_ref())
+            .with("--protect", "protect.upstream", self.protect.as_ref())
+            .with("--protect-listen", "protect.listen", self.protect_listen.as_ref())
+            .with("--room", "protect.room", self.room.as_ref())
+            .with("--path", "protect.path", self.path.as_ref())
             .with("--log-level", "log.level", self.log_level.as_ref())
             .with("--log-format", "log.format", self.log_format.as_ref());
         Config::load(&Sources::from_process(self.config.clone(), overrides))

@@ -6,12 +6,13 @@ use clap::Args;
 
 use super::config_args::ConfigArgs;
 use super::{Failure, print};
-use crate::{Running, ServeOptions, file_size, logging, open_files};
+use crate::{ProtectedSite, Running, ServeOptions, file_size, logging, open_files};
 
 const EXAMPLES: &str = "\
 Examples:
   jari serve
   jari serve --listen 0.0.0.0:8080 --public-url https://wait.example.com --data /var/lib/jari
+  jari serve --protect http://127.0.0.1:3000 --room shop --path '/tickets/*'
   jari serve --config /etc/jari/jari.toml --log-format json
 
 The first start makes the data folder and an admin key, and prints the key once.
@@ -51,6 +52,32 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
     served
 }
 
+/// What is protected, and what a visitor sees of it.
+fn about_site(site: &ProtectedSite) -> String {
+    let mut text = format!(
+        "\nprotecting {} on http://{}, open {}\n",
+        site.upstream.as_str().trim_end_matches('/'),
+        site.addr,
+        site.public_url
+    );
+    for rule in site.rules.all() {
+        let made =
+            if site.made.contains(&rule.room) { " (made now, with the defaults)" } else { "" };
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "  {} needs a pass of room {}{made}; without one, a browser is sent to\n    {}\n",
+            rule.name(),
+            rule.room,
+            site.room_page(&rule.room)
+        );
+        for open in &rule.exclude {
+            let _ = writeln!(text, "    but {open} is open to all");
+        }
+    }
+    text
+}
+
 /// What a person at the terminal needs next. Tests and scripts wait for the first line.
 fn greeting(running: &Running) -> String {
     let url = running.public_url.as_str().trim_end_matches('/');
@@ -58,6 +85,9 @@ fn greeting(running: &Running) -> String {
         "jari listens on http://{} (health and metrics on http://{})\n",
         running.public_addr, running.ops_addr
     );
+    if let Some(site) = &running.site {
+        text.push_str(&about_site(site));
+    }
     if let Some(key) = &running.first_key {
         // Writing to a string does not fail.
         let _ = write!(

@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::HeaderValue;
-use jari_api::{Code, Problem, Utc};
+use jari_api::{Code, Problem};
 
 use crate::answers::{no_content, with_cookies};
 use crate::cookies::CookieKind;
@@ -18,7 +17,7 @@ use crate::state::AppState;
     params(("room" = String, Path)),
     responses(
         (status = 204, description = "Let the request pass", headers(
-            ("jari-room" = String), ("jari-seq" = u64), ("jari-pass-expires" = String))),
+            ("jari-room" = String), ("jari-seq" = u64), ("jari-subject" = String), ("jari-pass-expires" = String))),
         (status = 404, description = "unknown_room", body = Problem),
         (status = 428, description = "pass_required", body = Problem),
         (status = 503, description = "store_unavailable", body = Problem)))]
@@ -28,24 +27,9 @@ pub(crate) async fn check(
     Headers(headers): Headers,
 ) -> Result<Response, Refusal> {
     let entry = state.room_entry(&room)?;
+    let definition = entry.definition();
     match gate::check(&state, &entry, &headers).await? {
-        Passage::Admitted { pass, expires_at, renewed } => {
-            let mut response = no_content();
-            let answer = response.headers_mut();
-            let text = |text: String| HeaderValue::try_from(text).expect("ids and times are ASCII");
-            answer.insert("jari-room", text(room));
-            answer.insert("jari-seq", HeaderValue::from(pass.seq));
-            answer.insert("jari-pass-expires", text(Utc(expires_at).to_string()));
-            Ok(with_cookies(response, renewed.into_iter().collect()))
-        }
-        Passage::Unchecked => {
-            let mut response = no_content();
-            let headers = response.headers_mut();
-            headers.insert("jari-unchecked", HeaderValue::from_static("store_unavailable"));
-            Ok(response)
-        }
         Passage::Refused { reason, poll_after } => {
-            let definition = entry.definition();
             let refusal = Refusal::new(Code::PassRequired)
                 .with("reason", reason)
                 .with("room_url", room_url(&state.options, &definition, &headers))
@@ -55,6 +39,15 @@ pub(crate) async fn check(
             let forget = CookieKind::Pass(&definition.id).forget(state.options.secure());
             let response = axum::response::IntoResponse::into_response(refusal);
             Ok(with_cookies(response, dead.then_some(forget).into_iter().collect()))
+        }
+        passage => {
+            let mut response = no_content();
+            passage.tell_site(&definition.id, response.headers_mut());
+            let renewed = match passage {
+                Passage::Admitted { renewed, .. } => renewed,
+                Passage::Unchecked | Passage::Refused { .. } => None,
+            };
+            Ok(with_cookies(response, renewed.into_iter().collect()))
         }
     }
 }

@@ -53,23 +53,25 @@ pub(super) fn prepare() {
     LazyLock::force(&ASSETS);
 }
 
-fn href(name: &str) -> String {
-    format!("/assets/{}/{name}", ASSETS[name].hash)
+/// `root`: what this server's addresses begin with.
+fn href(root: &str, name: &str) -> String {
+    format!("{root}/assets/{}/{name}", ASSETS[name].hash)
 }
 
-pub(super) fn style_href() -> String {
-    href("room.css")
+pub(super) fn style_href(root: &str) -> String {
+    href(root, "room.css")
 }
 
-pub(super) fn icon_href() -> String {
-    href("icon.svg")
+pub(super) fn icon_href(root: &str) -> String {
+    href(root, "icon.svg")
 }
 
-pub(super) fn script_href(language: Language) -> String {
-    href(match language {
+pub(super) fn script_href(root: &str, language: Language) -> String {
+    let name = match language {
         Language::Ko => "room.ko.js",
         Language::En => "room.en.js",
-    })
+    };
+    href(root, name)
 }
 
 /// `GET /assets/{hash}/{file}`. While nodes are being replaced a page of one may ask the other: it gets the file of that
@@ -112,7 +114,7 @@ pub(super) mod tests {
         let get = |hash: &str, file: &str| {
             get(Path((hash.to_owned(), file.to_owned())), HeaderMap::new())
         };
-        let mut parts = style_href();
+        let mut parts = style_href("");
         parts = parts.trim_start_matches("/assets/").to_owned();
         let (hash, file) = parts.split_once('/').expect("hash and file");
         let found = get(hash, file).await;

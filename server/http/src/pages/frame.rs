@@ -11,6 +11,8 @@ use super::words;
 /// The part of a room's definition that its pages show.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
+    /// What this server's addresses begin with.
+    root: &'static str,
     room: String,
     title_ko: String,
     title_en: String,
@@ -19,9 +21,10 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn new(definition: &RoomDefinition) -> Frame {
+    pub(super) fn new(definition: &RoomDefinition, root: &'static str) -> Frame {
         let Settings { absence_grace, .. } = definition.settings;
         Frame {
+            root,
             room: definition.id.to_string(),
             title_ko: definition.title_ko.clone(),
             title_en: definition.title_en.clone(),
@@ -43,7 +46,11 @@ impl Frame {
     }
 
     pub(super) fn plain_href(&self) -> String {
-        format!("/rooms/{}/plain", self.room)
+        format!("{}/rooms/{}/plain", self.root, self.room)
+    }
+
+    pub(super) fn root(&self) -> &'static str {
+        self.root
     }
 
     /// What someone is told who cannot be known here: a key of the messages `headline.*`.
@@ -65,7 +72,8 @@ impl Frame {
             ("room", self.room.clone()),
             ("title", self.title(language).to_owned()),
             ("identity", identity.to_owned()),
-            ("room_href", format!("/rooms/{}", self.room)),
+            ("root", self.root.to_owned()),
+            ("room_href", format!("{}/rooms/{}", self.root, self.room)),
             ("plain_href", self.plain_href()),
             ("about_away", self.about_away(language)),
         ])
@@ -85,6 +93,7 @@ pub(super) mod tests {
 
     pub(in crate::pages) fn frame() -> Frame {
         Frame {
+            root: "",
             room: "shop".into(),
             title_ko: "가을 <공연>".into(),
             title_en: String::new(),

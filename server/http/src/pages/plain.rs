@@ -41,8 +41,8 @@ pub(super) fn render(scene: &Scene<'_>) -> String {
     let mut values = scene.frame.values(language);
     values.insert("page_title", page_title(scene, mode));
     values.insert("headline", language.text(&format!("headline.{mode}")).to_owned());
-    values.insert("icon_href", assets::icon_href());
-    values.insert("style_href", assets::style_href());
+    values.insert("icon_href", assets::icon_href(scene.frame.root()));
+    values.insert("style_href", assets::style_href(scene.frame.root()));
     add_line(scene, mode, &mut values);
     if let Some(place) = scene.place {
         add_place(scene, mode, place, &mut values);

@@ -1,14 +1,15 @@
 //! `/rooms/{room}/plain`: the page without scripts, and the forms it sends. What it says is decided in `plain.rs`.
 
-use axum::Form;
 use axum::extract::State;
 use axum::extract::rejection::FormRejection;
 use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Extension, Form};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jari_api::{Code, PlaceView};
 use jari_ports::{Identity, RoomDefinition};
 use serde::Deserialize;
 
+use super::Root;
 use super::frame::Frame;
 use super::language::Language;
 use super::plain::{self, Scene};
@@ -31,12 +32,13 @@ pub(super) struct JoinForm {
 /// How the place stands; looking is being present.
 pub(super) async fn show(
     State(state): State<AppState>,
+    Extension(Root(root)): Extension<Root>,
     RoomName(room): RoomName,
     Query(query): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Response {
     let language = query.language(&headers);
-    let Ok(entry) = state.room_entry(&room) else { return missing(language) };
+    let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
     let definition = entry.definition();
     let (place, refusal, mut cookies) = match places::ask(&state, &room, &headers).await {
         Ok(told) => (Some(told.view), None, told.cookies),
@@ -47,26 +49,27 @@ pub(super) async fn show(
     }
     cookies.extend(query.chosen(language, &state));
     let seen = Seen { language, place, refusal, entry: query.entry };
-    with_cookies(draw(&state, &definition, seen).await, cookies)
+    with_cookies(draw(&state, (&definition, root), seen).await, cookies)
 }
 
 /// Joins, and shows the place; a refusal is told on the page.
 pub(super) async fn join(
     State(state): State<AppState>,
+    Extension(Root(root)): Extension<Root>,
     RoomName(room): RoomName,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
     form: Result<Form<JoinForm>, FormRejection>,
 ) -> Response {
-    if !same_origin(&headers, &state.options.public_url) {
+    if !same_origin(&headers, state.options.visited_url()) {
         return from_elsewhere();
     }
     let language = Language::choose(None, &headers);
-    let Ok(entry) = state.room_entry(&room) else { return missing(language) };
+    let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
     let definition = entry.definition();
     let Ok(Form(form)) = form else { return protect(StatusCode::BAD_REQUEST.into_response()) };
     match places::join(&state, &room, &headers, form.entry.as_deref(), address).await {
-        Ok(told) => back(&definition, told.cookies),
+        Ok(told) => back((&definition, root), told.cookies),
         Err(refused) => {
             let seen = Seen {
                 language,
@@ -74,7 +77,7 @@ pub(super) async fn join(
                 refusal: Some(join_refusal(&refused)),
                 entry: form.entry,
             };
-            draw(&state, &definition, seen).await
+            draw(&state, (&definition, root), seen).await
         }
     }
 }
@@ -82,20 +85,21 @@ pub(super) async fn join(
 /// Leaves, and shows that. A place that cannot be found is left already.
 pub(super) async fn leave(
     State(state): State<AppState>,
+    Extension(Root(root)): Extension<Root>,
     RoomName(room): RoomName,
     headers: HeaderMap,
 ) -> Response {
-    if !same_origin(&headers, &state.options.public_url) {
+    if !same_origin(&headers, state.options.visited_url()) {
         return from_elsewhere();
     }
     let language = Language::choose(None, &headers);
-    let Ok(entry) = state.room_entry(&room) else { return missing(language) };
+    let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
     let definition = entry.definition();
     match places::leave(&state, &room, &headers).await {
-        Ok(cookies) => back(&definition, cookies),
+        Ok(cookies) => back((&definition, root), cookies),
         Err(refused) => {
             let seen = Seen { language, place: None, refusal: Some(refused.code()), entry: None };
-            draw(&state, &definition, seen).await
+            draw(&state, (&definition, root), seen).await
         }
     }
 }
@@ -107,12 +111,16 @@ struct Seen {
     entry: Option<String>,
 }
 
-async fn draw(state: &AppState, definition: &RoomDefinition, seen: Seen) -> Response {
+async fn draw(
+    state: &AppState,
+    (definition, root): (&RoomDefinition, &'static str),
+    seen: Seen,
+) -> Response {
     let line = match &seen.place {
         Some(place) => Some(place.line.clone()),
         None => line_of(state, definition).await,
     };
-    let frame = Frame::new(definition);
+    let frame = Frame::new(definition, root);
     let scene = Scene {
         language: seen.language,
         frame: &frame,
@@ -142,8 +150,11 @@ fn join_refusal(refused: &Refusal) -> Code {
     }
 }
 
-fn back(definition: &RoomDefinition, cookies: Vec<HeaderValue>) -> Response {
-    let redirect = Redirect::to(&Frame::new(definition).plain_href()).into_response();
+fn back(
+    (definition, root): (&RoomDefinition, &'static str),
+    cookies: Vec<HeaderValue>,
+) -> Response {
+    let redirect = Redirect::to(&Frame::new(definition, root).plain_href()).into_response();
     protect(with_cookies(redirect, cookies))
 }
 

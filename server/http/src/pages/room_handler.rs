@@ -16,6 +16,7 @@ use super::security::protect;
 use crate::answers::with_cookies;
 use crate::identity::visitor_cookie_where_missing;
 use crate::metrics::Cache;
+use crate::original_url;
 use crate::query::Query;
 use crate::request::RoomName;
 use crate::state::AppState;
@@ -27,6 +28,9 @@ pub(super) struct PageQuery {
     lang: Option<String>,
     /// An entry token; the visitor's page takes it from the address itself.
     pub(super) entry: Option<String>,
+    /// Where the visitor wanted to go.
+    #[serde(rename = "return")]
+    back: Option<String>,
 }
 
 impl PageQuery {
@@ -48,7 +52,7 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Response {
     let language = query.language(&headers);
-    let Ok(entry) = state.room_entry(&room) else { return missing(language) };
+    let Ok(entry) = state.room_entry(&room) else { return missing(pages.root(), language) };
     let definition = entry.definition();
     let (page, ready) = pages.get(&definition, language);
     state.metrics.cache_asked(Cache::RoomPage, ready);
@@ -59,13 +63,16 @@ pub(super) async fn show(
     {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
+    let secure = state.options.secure();
+    let back =
+        query.back.as_deref().and_then(|told| original_url::remember(&definition, told, secure));
     let chosen = query.chosen(language, &state);
-    as_page(with_cookies(response, chosen.into_iter().collect()))
+    as_page(with_cookies(response, chosen.into_iter().chain(back).collect()))
 }
 
 /// The answer for a room that is not there.
-pub(super) fn missing(language: Language) -> Response {
-    as_page((StatusCode::NOT_FOUND, missing_page(language)).into_response())
+pub(super) fn missing(root: &str, language: Language) -> Response {
+    as_page((StatusCode::NOT_FOUND, missing_page(root, language)).into_response())
 }
 
 /// Adds what every page carries. Kept by browsers for going back, never by anybody in between, and never unasked.

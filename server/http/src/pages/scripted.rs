@@ -27,8 +27,10 @@ fn template(text: &'static str) -> Template {
 }
 
 /// Pages rendered and compressed, by room and language, each of one version of the room's definition.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ReadyPages {
+    /// What this server's addresses begin with on these pages.
+    root: &'static str,
     pages: Mutex<HashMap<(RoomId, Language), Ready>>,
 }
 
@@ -40,6 +42,14 @@ struct Ready {
 }
 
 impl ReadyPages {
+    pub(super) fn below(root: &'static str) -> ReadyPages {
+        ReadyPages { root, pages: Mutex::default() }
+    }
+
+    pub(super) fn root(&self) -> &'static str {
+        self.root
+    }
+
     /// The page, and whether it was ready.
     pub(super) fn get(
         &self,
@@ -54,7 +64,7 @@ impl ReadyPages {
             return (ready.page.clone(), true);
         }
         // Rendered outside the lock: two requests may do it twice, nobody waits for a compressor.
-        let page = Arc::new(Encoded::new(room_page(&Frame::new(definition), language)));
+        let page = Arc::new(Encoded::new(room_page(&Frame::new(definition, self.root), language)));
         let mut pages = self.pages.lock();
         if pages.len() >= PAGES_MAX {
             pages.clear();
@@ -66,26 +76,26 @@ impl ReadyPages {
 
 fn room_page(frame: &Frame, language: Language) -> String {
     let mut values = frame.values(language);
-    values.insert("script_href", assets::script_href(language));
-    add_assets(&mut values);
+    values.insert("script_href", assets::script_href(frame.root(), language));
+    add_assets(frame.root(), &mut values);
     ROOM.render(&values, |key| language.text(key))
 }
 
 /// Says in both languages that there is no such room.
-pub(super) fn missing_page(language: Language) -> String {
+pub(super) fn missing_page(root: &str, language: Language) -> String {
     let other = language.other();
     let mut values = Values::from([
         ("lang", language.tag().to_owned()),
         ("other_lang", other.tag().to_owned()),
         ("other_text", other.text("missing_text").to_owned()),
     ]);
-    add_assets(&mut values);
+    add_assets(root, &mut values);
     MISSING.render(&values, |key| language.text(key))
 }
 
-fn add_assets(values: &mut Values<'_>) {
-    values.insert("icon_href", assets::icon_href());
-    values.insert("style_href", assets::style_href());
+pub(super) fn add_assets(root: &str, values: &mut Values<'_>) {
+    values.insert("icon_href", assets::icon_href(root));
+    values.insert("style_href", assets::style_href(root));
 }
 
 #[cfg(test)]
@@ -115,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_missing_room_is_told_in_both_languages() {
-        let html = missing_page(Language::Ko);
+        let html = missing_page("", Language::Ko);
         for language in Language::ALL {
             assert!(html.contains(language.text("missing_text")), "{html}");
         }
@@ -137,7 +147,7 @@ mod tests {
             version: 1,
             created_at: Timestamp(1),
         };
-        let pages = ReadyPages::default();
+        let pages = ReadyPages::below("");
         let (first, _) = pages.get(&definition, Language::En);
         definition.title_en = "Another".to_owned();
         definition.created_at = definition.created_at + jari_units::Millis(1);

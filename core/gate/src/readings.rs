@@ -1,0 +1,133 @@
+//! All texts that an upstream could take a path for: decoded so or so often, folded, divided, cut. Judges none of them.
+
+use std::collections::BTreeSet;
+
+use crate::pattern::Letters;
+use crate::spelling::{bare, decoded, decoded_within_segments, fold, is_dots};
+use crate::target::Unclear;
+
+/// How often a path may have been encoded. Nobody means more than two; beyond this it is a game.
+const DECODE_MAX: usize = 4;
+
+/// One reading, to be compared with patterns in the same letters.
+pub(crate) type Reading = (Letters, String);
+
+/// Leniencies that upstreams have or have not, each alone or with others.
+const LENIENT: [fn(&str) -> String; 4] =
+    [backslashes_divide, query_is_cut, segments_are_bare, slashes_collapse];
+
+/// All readings of a path in its normal spelling; plain paths have two.
+pub(crate) fn readings(normal: &str) -> Result<BTreeSet<Reading>, Unclear> {
+    let mut readings = BTreeSet::new();
+    let mut text = decoded_within_segments(normal).map_err(|_| Unclear::Encoding)?;
+    for _ in 0..=DECODE_MAX {
+        read(&text, &mut readings)?;
+        let next = decoded(&text).map_err(|_| Unclear::Encoding)?;
+        if next == text {
+            return Ok(readings);
+        }
+        text = next;
+    }
+    Err(Unclear::Encoding)
+}
+
+/// Adds the readings of a text that is decoded far enough.
+fn read(text: &str, readings: &mut BTreeSet<Reading>) -> Result<(), Unclear> {
+    if text.chars().any(char::is_control) {
+        return Err(Unclear::Control);
+    }
+    let folded = fold(text);
+    // A full-width sign that becomes one would begin an encoding that nobody here decoded.
+    if folded.matches('%').count() != text.matches('%').count() {
+        return Err(Unclear::Encoding);
+    }
+    for (letters, text) in [(Letters::AsTheyAre, text), (Letters::Folded, &folded)] {
+        // Browsers and RFC 3986 take dots out before they ask: who sends them wants them to be read differently.
+        if text.split(['/', '\\', '?', '#']).any(is_dots) {
+            return Err(Unclear::Dots);
+        }
+        let mut texts = BTreeSet::from([text.to_owned()]);
+        for lenient in LENIENT {
+            let more: Vec<_> = texts.iter().map(|text| lenient(text)).collect();
+            texts.extend(more);
+        }
+        readings.extend(texts.into_iter().map(|text| (letters, text)));
+    }
+    Ok(())
+}
+
+fn backslashes_divide(text: &str) -> String {
+    text.replace('\\', "/")
+}
+
+/// An encoded '?' that is decoded before the path is divided from the query.
+fn query_is_cut(text: &str) -> String {
+    text.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+fn segments_are_bare(text: &str) -> String {
+    text.split('/').map(bare).collect::<Vec<_>>().join("/")
+}
+
+fn slashes_collapse(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !(c == '/' && out.ends_with('/')) {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(path: &str) -> Result<Vec<String>, Unclear> {
+        let texts: BTreeSet<_> = readings(path)?.into_iter().map(|(_, text)| text).collect();
+        Ok(texts.into_iter().collect())
+    }
+
+    #[test]
+    fn a_plain_path_is_read_in_its_letters_and_folded() {
+        assert_eq!(texts("/a/b.css"), Ok(vec!["/a/b.css".to_owned()]));
+        assert_eq!(texts("/A"), Ok(vec!["/A".to_owned(), "/a".to_owned()]));
+    }
+
+    #[test]
+    fn what_may_divide_is_read_both_ways() {
+        assert_eq!(
+            texts("/a%2Fb"),
+            Ok(vec!["/a%2Fb".to_owned(), "/a%2fb".to_owned(), "/a/b".to_owned()])
+        );
+        assert!(texts("/a%255Cb").expect("readable").contains(&"/a/b".to_owned()));
+        assert!(texts("/a;x=1/b").expect("readable").contains(&"/a/b".to_owned()));
+        assert!(texts("//a").expect("readable").contains(&"/a".to_owned()));
+        assert!(texts("/a%3Fb").expect("readable").contains(&"/a".to_owned()));
+        assert!(texts("/a./b").expect("readable").contains(&"/a/b".to_owned()));
+    }
+
+    #[test]
+    fn what_nobody_means_is_unclear() {
+        for (path, want) in [
+            ("/a/../b", Unclear::Dots),
+            ("/a/./b", Unclear::Dots),
+            ("/a/..", Unclear::Dots),
+            ("/a/%252e%252e/b", Unclear::Dots),
+            ("/a%2F..", Unclear::Dots),
+            ("/a%5C..%5Cb", Unclear::Dots),
+            ("/a/..;/b", Unclear::Dots),
+            ("/a/%EF%BC%8E%EF%BC%8E/b", Unclear::Dots),
+            ("/a%00", Unclear::Control),
+            ("/a%2500", Unclear::Control),
+            ("/a%0A", Unclear::Control),
+            ("/a%7F", Unclear::Control),
+            ("/a%C0%AF", Unclear::Encoding),
+            ("/a%FF", Unclear::Encoding),
+            ("/a%25252525252f", Unclear::Encoding),
+            ("/a%EF%BC%852f", Unclear::Encoding),
+        ] {
+            assert_eq!(readings(path), Err(want), "{path}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A protected site put together: its listener, its rooms, and the HTTP server's options from the configuration.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jari_config::{Protect, TlsFiles};
+use jari_gate::Rules;
+use jari_http::{
+    AppState, HostHeader, PREFIX, ProtectOptions, StartError, UpstreamLimits, ensure_room,
+};
+use jari_line::Settings;
+use jari_ports::{Identity, OnStoreFailure, RoomDefinition};
+use jari_units::RoomId;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use url::Url;
+
+use crate::bootstrap::{TENANT, entry};
+
+/// What people read on the page of a room that was made for a site; its operator gives it a better name.
+const TITLE: (&str, &str) = ("대기실", "Waiting room");
+
+/// What is spoken over TLS, the better first (RFC 7301).
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// Why a certificate cannot be shown to visitors.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    #[error("{key} = {}: {source}; name a PEM file that this user may read", path.display())]
+    File { key: &'static str, path: PathBuf, source: rustls::pki_types::pem::Error },
+    #[error("protect.tls_cert and protect.tls_key do not go together: {0}")]
+    Pair(#[from] rustls::Error),
+}
+
+fn tls(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
+    let TlsFiles { cert, key } = files;
+    let wrong = |key, path: &PathBuf| {
+        let path = path.clone();
+        move |source| TlsError::File { key, path, source }
+    };
+    let certs = CertificateDer::pem_file_iter(cert)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(wrong("protect.tls_cert", cert))?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(wrong("protect.tls_key", key))?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(certs, key)?;
+    config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// A site's listener before anybody is served on it.
+pub(crate) struct Door {
+    listener: TcpListener,
+    addr: SocketAddr,
+    options: ProtectOptions,
+    tls: Option<TlsAcceptor>,
+}
+
+/// A site that is being served.
+#[derive(Debug)]
+pub struct ProtectedSite {
+    pub addr: SocketAddr,
+    /// What visitors type; no slash at the end.
+    pub public_url: Url,
+    pub upstream: Url,
+    pub rules: Rules,
+    /// Rooms that this start made, since the rules name them.
+    pub made: Vec<RoomId>,
+    task: JoinHandle<()>,
+}
+
+impl Door {
+    /// # Errors
+    /// Where the certificate cannot be used.
+    pub(crate) fn new(listener: TcpListener, protect: &Protect) -> Result<Self, TlsError> {
+        let addr = listener.local_addr().expect("it is bound");
+        let tls = protect.tls.as_ref().map(tls).transpose()?;
+        let options = options(protect, protect.public_url_at(addr));
+        Ok(Door { listener, addr, options, tls })
+    }
+
+    pub(crate) fn options(&self) -> ProtectOptions {
+        self.options.clone()
+    }
+
+    /// Serves the site, whose rooms are there.
+    pub(crate) fn open(self, state: &AppState, made: Vec<RoomId>) -> ProtectedSite {
+        let Door { listener, addr, options, tls } = self;
+        let ProtectOptions { upstream, public_url, rules, .. } = options.clone();
+        let state = state.clone();
+        let task = tokio::spawn(async move {
+            if let Err(error) = jari_http::serve_site(state, listener, options, tls).await {
+                tracing::error!(%error, "the site's listener broke: {error}");
+            }
+        });
+        tracing::info!(%addr, %upstream, "protecting {upstream} on {addr}");
+        ProtectedSite { addr, public_url, upstream, rules, made, task }
+    }
+}
+
+fn options(protect: &Protect, public_url: Url) -> ProtectOptions {
+    let time = |span: jari_units::Millis| Duration::from_millis(span.0);
+    ProtectOptions {
+        upstream: protect.upstream.clone(),
+        public_url,
+        rules: protect.rules.clone(),
+        host_header: match protect.host_header {
+            jari_config::HostHeader::Keep => HostHeader::Keep,
+            jari_config::HostHeader::Upstream => HostHeader::Upstream,
+        },
+        limits: UpstreamLimits {
+            connect: time(protect.connect_timeout),
+            response: time(protect.response_timeout),
+            idle: time(protect.idle_timeout),
+            max: usize::try_from(protect.max_upstream).unwrap_or(usize::MAX),
+        },
+    }
+}
+
+/// Files for the site's side, and for the visitors' side of WebSockets, which leave HTTP's own count. Not more than half of
+/// those there are.
+#[must_use]
+pub(crate) fn files_needed(protect: Option<&Protect>, open_files: u64) -> u64 {
+    let wanted = protect.map_or(0, |protect| protect.max_upstream.saturating_mul(2));
+    wanted.min(open_files / 2)
+}
+
+/// Makes the rooms that the rules name and nobody has made; answers which.
+pub(crate) async fn make_rooms(state: &AppState, rules: &Rules) -> Result<Vec<RoomId>, StartError> {
+    let mut made = Vec::new();
+    for rule in rules.all() {
+        let room = definition(state, &rule.room, target(rule.path.as_str()));
+        let told =
+            serde_json::json!({"room": rule.room.as_str(), "guards": rule.name()}).to_string();
+        let entry = entry("room.create", format!("room:{}", rule.room), room.created_at, &told);
+        if ensure_room(state, room, entry).await? {
+            tracing::info!(room = %rule.room, "made the room {}, which guards {}", rule.room, rule.name());
+            made.push(rule.room.clone());
+        }
+    }
+    Ok(made)
+}
+
+/// Where an admitted person goes who was not on the way to anywhere: up to the first star.
+fn target(pattern: &str) -> String {
+    let plain = pattern.split('*').next().unwrap_or("/");
+    plain
+        .get(..=plain.rfind('/').unwrap_or(0))
+        .filter(|_| pattern.contains('*'))
+        .unwrap_or(plain)
+        .to_owned()
+}
+
+fn definition(state: &AppState, id: &RoomId, target_url: String) -> RoomDefinition {
+    let (title_ko, title_en) = TITLE;
+    RoomDefinition {
+        id: id.clone(),
+        tenant: TENANT.parse().expect("it has only lower-case letters"),
+        group: None,
+        identity: Identity::Anonymous,
+        title_ko: title_ko.to_owned(),
+        title_en: title_en.to_owned(),
+        target_url,
+        on_store_failure: OnStoreFailure::Wait,
+        settings: Settings::default(),
+        version: 0,
+        created_at: state.clock.now(),
+    }
+}
+
+impl ProtectedSite {
+    /// Where people wait for a room of this site.
+    #[must_use]
+    pub fn room_page(&self, room: &RoomId) -> String {
+        let origin = self.public_url.as_str().trim_end_matches('/');
+        format!("{origin}{PREFIX}/rooms/{room}")
+    }
+
+    /// Waits until it is drained.
+    pub(crate) async fn drained(&mut self) {
+        _ = (&mut self.task).await;
+    }
+
+    pub(crate) fn cut(&self) {
+        self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_not_on_the_way_to_anywhere_goes_to_the_first_guarded_page() {
+        for (pattern, want) in [
+            ("/*", "/"),
+            ("/tickets/*", "/tickets/"),
+            ("/tickets*", "/"),
+            ("/a/*/b", "/a/"),
+            ("/checkout", "/checkout"),
+        ] {
+            assert_eq!(target(pattern), want, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Too much, and too slowly: nobody holds what others need.
+
+use jari_testkit::{FakeSite, TestApp, eventually};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::raw::{exchange, get, read_to_end, site_addr, status};
+use crate::stage;
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused_and_reaches_nobody() {
+    let (site, app) = stage().await;
+    let one = format!("X-A: {}\r\n", "a".repeat(64 * 1_024));
+    let many: String = (0..500).map(|no| format!("X-{no}: a\r\n")).collect();
+    for headers in [one, many] {
+        let answer = exchange(&app, &get("/about", &headers)).await;
+        assert_eq!(status(&answer), 431, "{answer}");
+    }
+    let long = format!("/{}", "a".repeat(16 * 1_024));
+    let answer = exchange(&app, &get(&long, "")).await;
+    assert!(matches!(status(&answer), 400 | 414), "{answer}");
+    let odd = format!("/{}", "%2f".repeat(1_000));
+    assert_eq!(status(&exchange(&app, &get(&odd, "")).await), 400);
+    assert!(site.seen().is_empty(), "{:?}", site.seen());
+}
+
+#[tokio::test]
+async fn heads_that_never_end_are_given_up_and_hold_nobody_up() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("http.header_read_timeout_ms", 3_000)
+        .start()
+        .await;
+    let mut slow = Vec::new();
+    for no in 0..30 {
+        let mut socket = TcpStream::connect(site_addr(&app)).await.expect("it listens");
+        let begun = if no % 2 == 0 { "GET /about HTTP/1.1\r\nHost: a\r\nX-A: " } else { "GE" };
+        socket.write_all(begun.as_bytes()).await.expect("it is open");
+        slow.push(socket);
+    }
+    assert_eq!(status(&exchange(&app, &get("/about", "")).await), 200);
+    for mut socket in slow {
+        let answer = read_to_end(&mut socket).await;
+        assert!(!answer.contains(" 200 "), "{answer}");
+    }
+    assert_eq!(site.seen().len(), 1);
+}
+
+/// A body that stops coming holds one of few connections to the site.
+#[tokio::test]
+async fn bodies_that_never_end_let_go_of_the_site() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("protect.response_timeout_ms", 1_000)
+        .set("protect.max_upstream", 2)
+        .start()
+        .await;
+    let mut slow = Vec::new();
+    for _ in 0..2 {
+        let mut socket = TcpStream::connect(site_addr(&app)).await.expect("it listens");
+        let begun = "POST /upload HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\nConnection: close\r\nContent-Length: 100\r\n\r\nabc";
+        socket.write_all(begun.as_bytes()).await.expect("it is open");
+        slow.push(socket);
+    }
+    for mut socket in slow {
+        let answer = read_to_end(&mut socket).await;
+        assert!(matches!(status(&answer), 408 | 504), "{answer}");
+    }
+    eventually("the site can be reached again", async || {
+        (status(&exchange(&app, &get("/about", "")).await) == 200).then_some(())
+    })
+    .await;
+}
+
+/// Without a pass nobody makes the server read a body, or a site.
+#[tokio::test]
+async fn a_body_without_a_pass_is_not_taken() {
+    let (site, app) = stage().await;
+    let head = "POST /tickets/buy HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\nExpect: 100-continue\r\nContent-Length: 1000000000\r\n\r\n";
+    let answer = exchange(&app, head.as_bytes()).await;
+    assert_eq!(status(&answer), 428, "{answer}");
+    assert!(!answer.contains("100 Continue"), "{answer}");
+    assert!(site.seen().is_empty());
+}

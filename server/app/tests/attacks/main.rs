@@ -1,0 +1,18 @@
+//! Attacks on a protected site, by hand over TCP where no HTTP client would send such a thing. Each ends with what reached
+//! the site. What a protected site is for is in the test program `proxy`.
+
+mod addresses;
+mod floods;
+mod paths;
+mod raw;
+mod smuggling;
+mod spoofing;
+
+use jari_testkit::{FakeSite, TestApp};
+
+/// The usual stage: a site of which everything below `/tickets` needs a pass.
+async fn stage() -> (FakeSite, TestApp) {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder().protect(&site).set("protect.path", "/tickets/*").start().await;
+    (site, app)
+}

@@ -1,0 +1,118 @@
+//! A site that is down or slow: a clear page, nobody loses anything, and it goes on when the site is back.
+
+use jari_testkit::{FakeSite, TestApp, eventually};
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use crate::{admitted, ask, browser, go, stage};
+
+#[tokio::test]
+async fn a_site_that_is_down_costs_nobody_their_pass() {
+    let (site, app) = stage().await;
+    let visitor = browser(&app);
+    let place = admitted(&visitor).await;
+    let _ = go(&visitor, "/tickets/1").await.expect(200);
+    let addr = site.addr();
+    drop(site);
+    eventually("the site is gone", async || {
+        (ask(visitor.request(Method::GET, "/tickets/1")).await.status == 502).then_some(())
+    })
+    .await;
+    let page = go(&visitor, "/tickets/1").await.expect(502);
+    assert_eq!(
+        (page.header("retry-after"), page.header("cache-control")),
+        (Some("5"), Some("no-store"))
+    );
+    let text = page.text();
+    assert!(
+        text.contains("The site does not answer")
+            && text.contains("http-equiv=\"refresh\" content=\"5\""),
+        "{text}"
+    );
+    let request = visitor
+        .request(Method::GET, "/tickets/1")
+        .header("accept", "text/html")
+        .header("accept-language", "ko");
+    assert!(ask(request).await.expect(502).text().contains("사이트가 응답하지 않습니다"));
+    let problem =
+        ask(visitor.request(Method::GET, "/tickets/1")).await.problem(502, "site_unavailable");
+    assert_eq!(problem.fields["poll_after_ms"], 5_000);
+    // Who has none is led to the room as before: the line does not depend on the site.
+    let _ = go(&browser(&app), "/tickets/1").await.expect(303);
+    let site = FakeSite::start_at(addr).await;
+    let _ = go(&visitor, "/tickets/1").await.expect(200);
+    assert_eq!(site.last_seen().header("jari-seq"), Some(place.seq.to_string()));
+}
+
+#[tokio::test]
+async fn a_site_that_takes_too_long_is_given_up() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("protect.response_timeout_ms", 3_000)
+        .start()
+        .await;
+    ask(browser(&app).request(Method::GET, "/never")).await.problem(504, "site_timeout");
+    let _ = go(&browser(&app), "/about").await.expect(200);
+}
+
+/// What is answered slower than calls of Jari's own may take is no fault.
+#[tokio::test]
+async fn the_deadline_of_the_api_is_not_the_sites() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("http.request_timeout_ms", 100)
+        .set("protect.response_timeout_ms", 1_500)
+        .start()
+        .await;
+    ask(browser(&app).request(Method::GET, "/never")).await.problem(504, "site_timeout");
+}
+
+/// The site closes a connection just when it is used again: what may be asked twice is, and nothing else.
+#[tokio::test]
+async fn a_kept_connection_that_the_site_has_closed_is_no_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let upstream = format!("http://{}", listener.local_addr().expect("bound"));
+    let asked = tokio::spawn(async move {
+        let mut asked = Vec::new();
+        // The first connection answers once and closes upon the second request; the second one answers for good.
+        for answers in [1, usize::MAX] {
+            let (mut socket, _) = listener.accept().await.expect("a connection");
+            let mut text = String::new();
+            for no in 0_usize.. {
+                while !text.contains("\r\n\r\n") {
+                    let mut bytes = [0; 1_024];
+                    match socket.read(&mut bytes).await {
+                        Ok(count @ 1..) => text.push_str(&String::from_utf8_lossy(&bytes[..count])),
+                        _ => return asked,
+                    }
+                }
+                asked.push(text.lines().next().unwrap_or_default().to_owned());
+                text.clear();
+                if no == answers {
+                    break;
+                }
+                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                socket.write_all(answer.as_bytes()).await.expect("it is open");
+            }
+        }
+        asked
+    });
+    let app = TestApp::builder()
+        .set("protect.upstream", upstream)
+        .set("protect.path", "/tickets/*")
+        .start()
+        .await;
+    let visitor = browser(&app);
+    for path in ["/one", "/two", "/three"] {
+        assert_eq!(ask(visitor.request(Method::GET, path)).await.expect(200).text(), "ok");
+    }
+    let _ = app.stop().await;
+    let asked = asked.await.expect("no panic");
+    let want = ["/one", "/two", "/two", "/three"].map(|path| format!("GET {path} HTTP/1.1"));
+    assert_eq!(asked, want);
+}

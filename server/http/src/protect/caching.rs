@@ -1,0 +1,63 @@
+//! A guarded answer is for whoever has the pass: no cache between may give it to others, with the pass's cookie in it.
+
+use http::header::CACHE_CONTROL;
+use http::{HeaderMap, HeaderValue};
+
+/// Where sites tell caches in between alone; they mean an answer for everybody.
+const FOR_SHARED: [&str; 3] =
+    ["surrogate-control", "cdn-cache-control", "cloudflare-cdn-cache-control"];
+
+/// Makes what the site said of caching true for the visitor's own cache only.
+pub(super) fn keep_private(headers: &mut HeaderMap) {
+    for name in FOR_SHARED {
+        headers.remove(name);
+    }
+    let said: Vec<_> = headers.get_all(CACHE_CONTROL).iter().cloned().collect();
+    let directives = said.iter().filter_map(|value| value.to_str().ok());
+    let mut directives: Vec<_> = directives
+        .flat_map(|line| line.split(','))
+        .map(str::trim)
+        .filter(|one| !one.is_empty())
+        .collect();
+    let named = |one: &str, name: &str| {
+        let of = one.split('=').next().unwrap_or_default().trim();
+        of.eq_ignore_ascii_case(name)
+    };
+    if directives.iter().any(|one| named(one, "no-store")) {
+        return;
+    }
+    // `private="set-cookie"` leaves the rest to everybody.
+    let shared = ["public", "s-maxage", "private", "proxy-revalidate"];
+    directives.retain(|one| !shared.iter().any(|name| named(one, name)));
+    directives.insert(0, "private");
+    let value = HeaderValue::from_str(&directives.join(", "));
+    headers.insert(CACHE_CONTROL, value.unwrap_or(HeaderValue::from_static("private")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_shared_cache_keeps_a_guarded_answer() {
+        for (said, want) in [
+            (&[][..], "private"),
+            (&["public, max-age=60"], "private, max-age=60"),
+            (
+                &["max-age=60, S-MaxAge=600", "must-revalidate"],
+                "private, max-age=60, must-revalidate",
+            ),
+            (&["private=\"set-cookie\", max-age=1"], "private, max-age=1"),
+            (&["no-store"], "no-store"),
+            (&["no-cache"], "private, no-cache"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("cdn-cache-control", HeaderValue::from_static("max-age=60"));
+            for line in said {
+                headers.append(CACHE_CONTROL, HeaderValue::from_static(line));
+            }
+            keep_private(&mut headers);
+            assert_eq!((headers.len(), headers[CACHE_CONTROL].to_str().expect("ASCII")), (1, want));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! One request of a visitor to the site: read, judged, checked at the gate, and passed on, or not.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::header::{LOCATION, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use hyper::upgrade::OnUpgrade;
+use jari_api::Code;
+use jari_gate::Judgement;
+use jari_ports::RoomDefinition;
+use url::Url;
+
+use super::addressed::{self, Addressed, bad};
+use super::body::Download;
+use super::options::HostHeader;
+use super::told::Reader;
+use super::upstream::Failed;
+use super::{Site, caching, cookie_jar, names, onward, tunnel};
+use crate::gate::{self, Passage};
+use crate::problem_response::Refusal;
+use crate::state::AppState;
+
+/// The handler of everything that is not below Jari's prefix.
+pub(super) async fn pass_on(
+    State((state, site)): State<(AppState, Arc<Site>)>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let reader = Reader::of(&parts);
+    // Not held while the answer's body runs: the upstream's own slots bound those.
+    let Ok(_permit) = state.in_flight.try_acquire() else {
+        return reader.refused(Refusal::new(Code::Overloaded));
+    };
+    let answered = judged(&state, &site, &reader, parts, body).await;
+    answered.unwrap_or_else(|refusal| reader.refused(refusal))
+}
+
+async fn judged(
+    state: &AppState,
+    site: &Site,
+    reader: &Reader,
+    parts: Parts,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let addressed = addressed::read(&parts)?;
+    let judgement = site.options.rules.judge(&addressed.host, &addressed.target);
+    let room = match judgement.map_err(|unclear| bad(unclear.to_string()))? {
+        Judgement::Open => return send(state, site, parts, body, &addressed, None).await,
+        Judgement::Misdirected => return Err(Refusal::new(Code::Misdirected)),
+        Judgement::Guarded(room) => room,
+    };
+    let entry = state.rooms.get(room).ok_or_else(|| Refusal::unknown_room(room.as_str()))?;
+    // Apart: most of its future is for stores that do not answer.
+    let passage = Box::pin(gate::check(state, &entry, &parts.headers)).await?;
+    match passage {
+        Passage::Refused { reason, poll_after } => {
+            Ok(reader.sent_to_room(state, site, &entry, &addressed, (reason, poll_after)))
+        }
+        passage => {
+            let passage = Some((entry.definition(), passage));
+            send(state, site, parts, body, &addressed, passage).await
+        }
+    }
+}
+
+/// Passes the request on and the answer back.
+async fn send(
+    state: &AppState,
+    site: &Site,
+    mut parts: Parts,
+    body: Body,
+    addressed: &Addressed,
+    passage: Option<(Arc<RoomDefinition>, Passage)>,
+) -> Result<Response, Refusal> {
+    let visitor = parts.extensions.remove::<OnUpgrade>();
+    let visitor = visitor.filter(|_| tunnel::is_websocket(&parts));
+    let parts = onward::request(state, site, parts, addressed, passage.as_ref())?;
+    let (mut answer, slot) = site.upstream.send(parts, body).await?;
+    let limits = site.options.limits;
+    let switched = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let site_side = switched.then(|| hyper::upgrade::on(&mut answer));
+    let (mut head, body) = answer.into_parts();
+    names::remove_hops(&mut head.headers);
+    cookie_jar::guard(&mut head.headers);
+    lead_to_public(site, &mut head.headers);
+    if passage.is_some() {
+        caching::keep_private(&mut head.headers);
+    }
+    if let Some((_, Passage::Admitted { renewed: Some(cookie), .. })) = passage {
+        head.headers.append(SET_COOKIE, cookie);
+    }
+    // The connection's own, not the answer's.
+    head.extensions = http::Extensions::new();
+    match (site_side, visitor) {
+        (Some(site_side), Some(visitor)) => {
+            tunnel::tell_switch(&mut head.headers);
+            let drain = state.drain.clone();
+            tokio::spawn(tunnel::join(visitor, site_side, limits.idle, drain, slot));
+            Ok(Response::from_parts(head, Body::empty()))
+        }
+        // Nobody asked it to.
+        (Some(_), None) => Err(Failed::Broken.into()),
+        (None, _) => {
+            let body = Body::new(Download::new(body, limits.idle, slot));
+            Ok(Response::from_parts(head, body))
+        }
+    }
+}
+
+/// A site that is asked by its own name answers with it: visitors cannot go there.
+fn lead_to_public(site: &Site, headers: &mut HeaderMap) {
+    if site.options.host_header == HostHeader::Keep {
+        return;
+    }
+    let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+    let Some(url) = location.and_then(|text| Url::parse(text).ok()) else { return };
+    if url.origin() == site.options.upstream.origin() {
+        let public = site.options.public_url.as_str().trim_end_matches('/');
+        let rest = &url[url::Position::BeforePath..];
+        if let Ok(value) = HeaderValue::from_str(&format!("{public}{rest}")) {
+            headers.insert(LOCATION, value);
+        }
+    }
+}
