@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jari_config::{Config, Http, Joins};
 use jari_http::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, ProtectOptions, Role, Roles,
-    StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, ProtectOptions, Role,
+    Roles, StreamLimits,
 };
 use jari_units::Millis;
 use url::Url;

@@ -24,7 +24,7 @@ pub use problems::{ConfigErrors, Problem};
 pub use protect::{HostHeader, Protect, TlsFiles};
 pub use records_url::RecordsUrl;
 pub use settings::{
-    ForwardedHeader, Http, Joins, Log, LogFormat, Node, Ops, Ratio, Records, Role, Store,
-    StoreUrl, Telemetry,
+    ForwardedHeader, Http, Joins, Log, LogFormat, Node, Ops, Ratio, Records, Role, Store, StoreUrl,
+    Telemetry,
 };
 pub use sources::{Overrides, Sources};

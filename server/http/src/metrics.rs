@@ -24,8 +24,8 @@ use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 
-use jari_ports::StoreError;
 use crate::roles::{Role, Roles};
+use jari_ports::StoreError;
 use numbers::Numbers;
 use others::Others;
 pub(crate) use room_events::{RoomEvents, dwells};

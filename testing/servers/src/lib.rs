@@ -17,6 +17,6 @@ pub use balancer::{Balancer, BalancerKind};
 pub use binaries::{Kind, fake_clock};
 pub use cluster::Cluster;
 pub use postgres::{Postgres, PostgresBuilder};
-pub use proxy::Proxy;
 pub use process::lasting_port;
+pub use proxy::Proxy;
 pub use server::{Server, free_port};
