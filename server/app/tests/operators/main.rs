@@ -17,6 +17,7 @@ mod page;
 mod rehearse;
 mod rooms;
 mod start_and_stop;
+mod tenants;
 mod traces;
 mod trail;
 mod verify;
