@@ -9,6 +9,7 @@ use sqlx::{AnyConnection, Row};
 use crate::Records;
 use crate::column::{bytes32, hex, named, signed, time, time_or_none};
 use crate::failure::unavailable;
+use crate::tenants::is_known;
 
 const ALL: &str = "SELECT id, tenant, scope, name, hash, created_at, last_used_at, revoked_at \
                    FROM api_keys ORDER BY no";
@@ -44,6 +45,14 @@ impl Records {
     ) -> Result<(), ControlError> {
         let mut write = self.begin_write().await?;
         let name = format!("API key {}", key.id);
+        match is_known(write.conn(), &key.tenant).await {
+            Ok(true) => {}
+            Ok(false) => {
+                let tenant = format!("tenant {}", key.tenant);
+                return Err(write.refuse(ControlError::NotFound(tenant)).await);
+            }
+            Err(error) => return Err(write.failed(&error)),
+        }
         let added = match next_no(write.conn()).await {
             Ok(no) => add(key, no, at).execute(write.conn()).await,
             Err(error) => Err(error),

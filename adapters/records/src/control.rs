@@ -2,9 +2,9 @@
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
-    RoomDefinition, SigningKey,
+    RoomDefinition, SigningKey, Tenant,
 };
-use jari_units::{GroupId, RoomId, Timestamp};
+use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 
 use crate::Records;
 
@@ -13,6 +13,19 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 impl Control for Records {
     fn revision(&self) -> Answer<'_, u64> {
         Box::pin(self.within(self.read_revision()))
+    }
+
+    fn tenants(&self) -> Answer<'_, Vec<Tenant>> {
+        Box::pin(self.within(self.read_tenants()))
+    }
+
+    fn put_tenant(&self, tenant: Tenant, entry: AuditEntry) -> Answer<'_, u64> {
+        Box::pin(self.within(self.write_tenant(tenant, entry)))
+    }
+
+    fn delete_tenant(&self, id: &TenantId, entry: AuditEntry) -> Answer<'_, ()> {
+        let id = id.clone();
+        Box::pin(async move { self.within(self.remove_tenant(&id, entry)).await })
     }
 
     fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>> {

@@ -1,4 +1,4 @@
-//! Control data in a relational database: rooms, limit groups, API keys, signing keys and the audit trail.
+//! Control data in a relational database: tenants, rooms, limit groups, API keys, signing keys and the audit trail.
 //!
 //! Every query is written once, in SQL that SQLite and PostgreSQL both read; only migrations and what stands around a
 //! connection (`sqlite.rs`, `postgres.rs`) have words of one database.
@@ -24,6 +24,7 @@ mod sqlite;
 #[cfg(test)]
 mod sqlite_tests;
 mod stored_settings;
+mod tenants;
 mod trail;
 mod write;
 

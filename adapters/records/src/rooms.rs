@@ -10,6 +10,7 @@ use crate::Records;
 use crate::column::{named, number, signed, time};
 use crate::failure::{is_foreign_key, unavailable};
 use crate::stored_settings;
+use crate::tenants::{has_too_many_rooms, is_known};
 use crate::write::Write;
 
 const ALL: &str = "SELECT id, tenant, limit_group, identity, title_ko, title_en, target_url, \
@@ -45,7 +46,11 @@ impl Records {
         };
         match query.execute(write.conn()).await {
             Ok(done) if done.rows_affected() == 1 => {
-                write.commit(entry).await.map(|()| room.version + 1)
+                match against_tenant(&mut write, &room).await {
+                    Ok(None) => write.commit(entry).await.map(|()| room.version + 1),
+                    Ok(Some(why)) => Err(write.refuse(why).await),
+                    Err(error) => Err(write.failed(&error)),
+                }
             }
             Ok(_) => Err(refuse_room(write, &room).await),
             Err(error) if is_foreign_key(&error) => {
@@ -71,6 +76,20 @@ impl Records {
             Err(error) => Err(write.failed(&error)),
         }
     }
+}
+
+/// Why the room's tenant may not have it: within the write, in which nobody else makes a room or deletes a tenant.
+async fn against_tenant(
+    write: &mut Write<'_>,
+    room: &RoomDefinition,
+) -> Result<Option<ControlError>, sqlx::Error> {
+    let tenant = &room.tenant;
+    if !is_known(write.conn(), tenant).await? {
+        return Ok(Some(ControlError::NotFound(format!("tenant {tenant}"))));
+    }
+    let is_new = room.version == 0;
+    let full = is_new && has_too_many_rooms(write.conn(), tenant).await?;
+    Ok(full.then(|| ControlError::Full(tenant.clone())))
 }
 
 /// Why a write touched no row.

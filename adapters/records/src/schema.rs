@@ -52,6 +52,12 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        name: "tenants",
+        portable: include_str!("../migrations/0006_tenants.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The newest schema this binary knows.

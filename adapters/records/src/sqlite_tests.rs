@@ -86,6 +86,28 @@ async fn every_older_schema_is_brought_up_to_date() {
     }
 }
 
+/// The words that older rooms and keys named become tenants.
+#[tokio::test]
+async fn issue_5_older_rooms_and_keys_get_their_tenants() {
+    let (_folder, file) = folder();
+    create_private(&file).unwrap();
+    let mut conn = connect(&file, ALONE).await.unwrap();
+    schema::migrate(&mut conn, Dialect::Sqlite, schema::CHAINED).await.unwrap();
+    let older = "INSERT INTO rooms SELECT word, word, NULL, 'anonymous', '', 'a', '/', 'wait', \
+                 '{\"schema\":1,\"settings\":{}}', 1, 1 FROM (SELECT 'opera' AS word UNION SELECT 'arena'); \
+                 INSERT INTO api_keys (id, no, tenant, scope, name, hash, created_at) \
+                 VALUES ('k', 1, 'circus', 'tenant', '', printf('%064d', 0), 1), \
+                 ('l', 2, 'opera', 'tenant', '', printf('%064d', 0), 1)";
+    sqlx::raw_sql(older).execute(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+    let records = open(&file).await.unwrap();
+    let tenants = records.tenants().await.unwrap();
+    let ids: Vec<_> = tenants.iter().map(|tenant| tenant.id.as_str()).collect();
+    assert_eq!(ids, ["arena", "circus", "default", "opera"]);
+    assert!(tenants.iter().all(|it| (it.version, it.rooms_max) == (1, 100_000)), "{tenants:?}");
+    assert_eq!(records.rooms().await.unwrap().len(), 2);
+}
+
 #[tokio::test]
 async fn a_newer_schema_is_refused() {
     let (_folder, file) = folder();

@@ -36,7 +36,7 @@ pub(crate) fn read_group(text: &str) -> Result<GroupSettings, sqlx::Error> {
     read(text)
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, sqlx::Error> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, sqlx::Error> {
     let schema = serde_json::from_str::<Stored<serde::de::IgnoredAny>>(text);
     let schema = schema.map_err(|error| damaged(error_text(&error)))?.schema;
     if schema > SCHEMA {

@@ -1,4 +1,4 @@
-//! Control: who runs what. Room definitions, limit groups, API keys, signing keys and the audit trail.
+//! Control: who runs what. Tenants, room definitions, limit groups, API keys, signing keys and the audit trail.
 //!
 //! Control data is never on a visitor's path: nodes keep it in memory and read it again when it changes.
 
@@ -8,6 +8,17 @@ use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 use thiserror::Error;
 
 use crate::BoxFuture;
+
+/// Whose rooms and keys they are. No tenant reaches another's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    pub id: TenantId,
+    /// For people.
+    pub name: String,
+    /// Rooms at most.
+    pub rooms_max: u64,
+    pub version: u64,
+}
 
 /// A room as its operator defines it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +140,9 @@ pub enum ControlError {
     /// 409 `in_use`: something else refers to it.
     #[error("{0} is in use")]
     InUse(String),
+    /// 409 `tenant_full`: its tenant has as many as it may.
+    #[error("tenant {0} has as many rooms as it may")]
+    Full(TenantId),
     /// 503 `records_unavailable`.
     #[error("the records are unavailable: {0}")]
     Unavailable(String),
@@ -145,18 +159,27 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 /// No text holds a NUL: not every database could keep it. Several nodes may use the same control data: what one of them
 /// wrote, the others read from then on, and [`revision`](Control::revision) tells them that it is time to.
 pub trait Control: Send + Sync + std::fmt::Debug {
-    /// Rises with each write of a room, group, API key or signing key, in the same step as the write; 0 before the first.
+    /// Rises with each write of a tenant, room, group, API key or signing key, in the same step as the write; 0 before the first.
     /// Refused writes, noted uses and entries alone leave it. Cheap: made to be asked every second.
     ///
     /// Ask it *before* reading the rest: what is read afterwards is at least as new as the revision says.
     fn revision(&self) -> Answer<'_, u64>;
 
+    /// All tenants, in order of id. `default`, of an installation that serves one, is there from the start.
+    fn tenants(&self) -> Answer<'_, Vec<Tenant>>;
+
+    /// As [`put_room`](Control::put_room). Fewer rooms than there are may be allowed: they stay, and none comes to them.
+    fn put_tenant(&self, tenant: Tenant, entry: AuditEntry) -> Answer<'_, u64>;
+
+    /// NotFound for an unknown id; InUse while it has a room, or a key that is not revoked.
+    fn delete_tenant(&self, id: &TenantId, entry: AuditEntry) -> Answer<'_, ()>;
+
     /// All rooms, in order of id.
     fn rooms(&self) -> Answer<'_, Vec<RoomDefinition>>;
 
     /// Writes a room. `definition.version` 0 creates (Conflict where it exists); else it must be the stored version
-    /// (NotFound where the room is gone) and `created_at` stays as it was. NotFound for an unknown group.
-    /// Answers the new version, one above that of `definition`.
+    /// (NotFound where the room is gone) and `created_at` stays as it was. NotFound for an unknown tenant
+    /// or group; Full where one more is created than its tenant may have. Answers the new version, one above that of `definition`.
     fn put_room(&self, definition: RoomDefinition, entry: AuditEntry) -> Answer<'_, u64>;
 
     /// Deletes a room's definition; NotFound where there is none.
@@ -174,7 +197,7 @@ pub trait Control: Send + Sync + std::fmt::Debug {
     /// All API keys, revoked ones too, in order of creation.
     fn api_keys(&self) -> Answer<'_, Vec<ApiKey>>;
 
-    /// Stores a key; Conflict where the id exists.
+    /// Stores a key; Conflict where the id exists, NotFound for an unknown tenant.
     fn add_api_key(&self, key: NewApiKey, at: Timestamp, entry: AuditEntry) -> Answer<'_, ()>;
 
     /// Stores a key where there never was one, and answers whether it did: of several nodes that start for the first time

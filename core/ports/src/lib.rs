@@ -12,7 +12,7 @@ use std::pin::Pin;
 pub use clock::{Clock, Entropy};
 pub use control::{
     ApiKey, ApiKeyScope, AuditPage, Control, ControlError, Identity, LimitGroup, NewApiKey,
-    OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState,
+    OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState, Tenant,
 };
 pub use jari_audit::{AuditEntry, ChainedEntry};
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};

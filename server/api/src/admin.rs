@@ -8,6 +8,7 @@ mod patch;
 mod room;
 mod settings;
 mod stats;
+mod tenant;
 
 pub use control::{AnnounceRequest, Changed, CloseRequest, SoldOutRequest, SubjectsRequest};
 pub use group::{GroupBody, GroupList, GroupView};
@@ -22,3 +23,4 @@ pub use patch::merge;
 pub use room::{OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
 pub use settings::{AimdBody, NumberError, PacerBody, SettingsBody, rate_milli, rate_per_s};
 pub use stats::{RoomStats, StatsList};
+pub use tenant::{TenantBody, TenantList, TenantView};

@@ -54,6 +54,7 @@ codes! {
     NotFound NOT_FOUND "not_found" "There is nothing at this address";
     UnknownRoom NOT_FOUND "unknown_room" "There is no such room";
     UnknownGroup NOT_FOUND "unknown_group" "There is no such limit group";
+    UnknownTenant NOT_FOUND "unknown_tenant" "There is no such tenant";
     UnknownKey NOT_FOUND "unknown_key" "There is no such API key";
     MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed" "This address does not take that method";
     RequestTimeout REQUEST_TIMEOUT "request_timeout" "The request came too slowly";
@@ -61,6 +62,8 @@ codes! {
     AlreadyExists CONFLICT "already_exists" "Something of that name exists";
     VersionConflict CONFLICT "version_conflict" "It was changed meanwhile; read it again";
     GroupInUse CONFLICT "group_in_use" "Rooms still belong to this limit group";
+    TenantInUse CONFLICT "tenant_in_use" "Rooms or keys still belong to this tenant";
+    TenantFull CONFLICT "tenant_full" "This tenant has as many rooms as it may";
     RoomClosed GONE "room_closed" "The room is closed";
     RoomSoldOut GONE "room_sold_out" "Nothing is left";
     PreconditionFailed PRECONDITION_FAILED "precondition_failed" "It is not at the version that was named";

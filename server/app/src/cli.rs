@@ -18,6 +18,7 @@ mod serve;
 mod span;
 mod stats;
 mod table;
+mod tenant;
 mod verify;
 
 use std::io::Write;
@@ -59,6 +60,8 @@ enum Command {
     Room(Box<room::RoomArgs>),
     /// Let several rooms share what the site behind them can take.
     Group(group::GroupArgs),
+    /// Keep the rooms and keys of several organisers apart.
+    Tenant(tenant::TenantArgs),
     /// Make, list and revoke API keys.
     Key(key::KeyArgs),
     /// Show who changed what, newest first.
@@ -82,6 +85,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Rehearse(args) => rehearse::run(&args),
         Command::Room(args) => room::run(*args),
         Command::Group(args) => group::run(args),
+        Command::Tenant(args) => tenant::run(args),
         Command::Key(args) => key::run(args),
         Command::Audit(args) => audit::run(&args),
         Command::Verify(args) => verify::run(args),

@@ -156,6 +156,7 @@ impl From<ControlError> for Refusal {
             ControlError::Conflict(_) => Code::VersionConflict,
             ControlError::NotFound(_) => Code::NotFound,
             ControlError::InUse(_) => Code::GroupInUse,
+            ControlError::Full(_) => Code::TenantFull,
             ControlError::Unavailable(_) => {
                 tracing::error!(%error, "control data cannot be reached: {error}");
                 return Refusal::new(Code::RecordsUnavailable);

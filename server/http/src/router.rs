@@ -113,6 +113,8 @@ fn changes() -> OpenApiRouter<AppState> {
         .routes(routes!(admin::stats::of_all))
         .routes(routes!(admin::groups::list))
         .routes(routes!(admin::groups::read, admin::groups::put, admin::groups::delete))
+        .routes(routes!(admin::tenants::list))
+        .routes(routes!(admin::tenants::read, admin::tenants::put, admin::tenants::delete))
         .routes(routes!(admin::keys::list, admin::keys::create))
         .routes(routes!(admin::keys::revoke))
         .routes(routes!(admin::audit::list))

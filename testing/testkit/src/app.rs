@@ -191,6 +191,12 @@ impl TestApp {
         Operator::new(self.url(), &self.key)
     }
 
+    /// Makes a tenant.
+    pub async fn create_tenant(&self, id: &str) {
+        let path = format!("/v1/admin/tenants/{id}");
+        self.operator().put(&path, &serde_json::json!({"name": id})).await.expect(200);
+    }
+
     /// A tenant's server, with a key of the installation's own tenant.
     pub async fn integrator(&self) -> Integrator {
         let body = serde_json::json!({"name": "a test's site", "scope": "tenant"});

@@ -6,6 +6,7 @@ pub(crate) mod groups;
 pub(crate) mod keys;
 pub(crate) mod revision;
 pub(crate) mod rooms;
+pub(crate) mod tenants;
 
 use jari_line::{Aimd, PacerKind, Settings};
 use jari_ports::{AuditEntry, Identity, OnStoreFailure, RoomDefinition};
@@ -40,6 +41,13 @@ macro_rules! control_contract {
                 uses_noted_by_many_at_once_are_all_written,
                 signing_keys_come_back_in_order_of_id,
                 a_signing_key_is_added_once,
+            }
+            tenants {
+                tenants_are_written_by_version_and_listed_by_id,
+                what_names_no_tenant_is_refused,
+                a_tenant_in_use_is_not_deleted,
+                a_tenant_has_no_more_rooms_than_it_may,
+                a_room_and_its_tenants_end_do_not_cross,
             }
             audit {
                 an_entry_comes_back_as_it_was_appended,

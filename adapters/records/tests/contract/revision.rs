@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jari_line::GroupSettings;
 use jari_ports::{
     ApiKeyScope, Control, LimitGroup, NewApiKey, RoomDefinition, SigningKey, SigningKeyState,
+    Tenant,
 };
 use jari_units::Timestamp;
 
@@ -49,6 +50,15 @@ pub(crate) async fn every_write_raises_the_revision_and_nothing_else_does(
 ) {
     assert_eq!(control.revision().await, Ok(0));
     let second = RoomDefinition { version: 1, ..room("shop") };
+    let opera = |version| Tenant {
+        id: "opera".parse().unwrap(),
+        name: "Opera".to_owned(),
+        rooms_max: 1,
+        version,
+    };
+    raises!(control, control.put_tenant(opera(0), note()));
+    raises!(control, control.put_tenant(opera(1), note()));
+    raises!(control, control.delete_tenant(&opera(0).id, note()));
     raises!(control, control.put_room(room("shop"), note()));
     raises!(control, control.put_room(second, note()));
     raises!(control, control.delete_room(&room("shop").id, note()));

@@ -38,7 +38,7 @@ async fn start() -> Crossed {
         Records::open(&records, Duration::ZERO).await.expect("a fresh file"),
     ));
     let admin = FreshKey::make(&SystemEntropy);
-    let (id, tenant) = (admin.id.clone(), "test".parse().expect("an id"));
+    let (id, tenant) = (admin.id.clone(), "default".parse().expect("an id"));
     let (scope, name, hash) = (ApiKeyScope::Admin, "a test".to_owned(), admin.hash);
     let key = NewApiKey { id, tenant, scope, name, hash };
     control.add_api_key(key, clock.now(), AuditEntry::default()).await.expect("stored");

@@ -41,10 +41,10 @@ fn body(call: &Keyed) -> Option<Value> {
     let last = call.path.rsplit('/').next().expect("a part");
     let subjects = json!({"subjects": ["user-1"]});
     let limits = json!({"capacity": 1, "rate_per_s": 1, "burst": 1});
-    let room =
-        json!({"room": "new", "identity": "entry", "title": {"en": "New"}, "target_url": "/"});
+    let room = json!({"room": "new", "identity": "entry", "title": {"ko": "새", "en": "New"}, "target_url": "/"});
     match (&call.method, last) {
         (&Method::GET | &Method::DELETE, _) => None,
+        (&Method::PUT, "theirs") => Some(json!({"name": "Mine"})),
         (&Method::PUT, _) => Some(limits),
         (&Method::PATCH, _) => Some(json!({"settings": {"capacity": 1}})),
         (_, "rooms") => Some(room),
@@ -61,7 +61,7 @@ fn body(call: &Keyed) -> Option<Value> {
 /// Everything that a call could have changed.
 async fn everything(operator: &Operator) -> Value {
     let mut all = Vec::new();
-    for path in ["rooms", "groups", "audit?limit=200"] {
+    for path in ["rooms", "groups", "tenants", "audit?limit=200"] {
         all.push(operator.get(&format!("/v1/admin/{path}")).await.expect(200).json::<Value>());
     }
     let keys: Value = operator.get("/v1/admin/keys").await.expect(200).json();
@@ -91,6 +91,7 @@ async fn issue_5_another_tenant_s_key_reaches_changes_and_learns_nothing() {
     let limits = json!({"capacity": 9, "rate_per_s": 9, "burst": 9});
     operator.put("/v1/admin/groups/both", &limits).await.expect(200);
     for room in ["mine", "theirs"] {
+        app.create_tenant(room).await;
         app.create_room(|body| {
             body.room = room.to_owned();
             body.tenant = Some(room.to_owned());
@@ -106,7 +107,11 @@ async fn issue_5_another_tenant_s_key_reaches_changes_and_learns_nothing() {
     app.visitor().join_with("theirs", &entry).await.expect(201);
     let before = everything(&operator).await;
 
-    let calls = keyed(&app, &[("room", "theirs"), ("group", "both"), ("id", &their_id)]).await;
+    let calls = keyed(
+        &app,
+        &[("room", "theirs"), ("group", "both"), ("tenant", "theirs"), ("id", &their_id)],
+    )
+    .await;
     assert!(calls.len() >= 30, "{} calls", calls.len());
     let stranger = Operator::new(app.url(), mine.key());
     for call in &calls {

@@ -34,6 +34,7 @@ async fn a_tenants_key_opens_no_admin_call_and_no_other_tenants_room() {
         room.identity = jari_api::Identity::Entry;
     })
     .await;
+    app.create_tenant("other").await;
     app.create_room(|room| {
         room.room = "theirs".to_owned();
         room.tenant = Some("other".to_owned());

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
-    RoomDefinition, SigningKey,
+    RoomDefinition, SigningKey, Tenant,
 };
-use jari_units::{GroupId, RoomId, Timestamp};
+use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 use parking_lot::Mutex;
 
 #[derive(Debug)]
@@ -60,6 +60,9 @@ macro_rules! lagging {
 
 lagging! {
     revision() -> u64;
+    tenants() -> Vec<Tenant>;
+    put_tenant(tenant: Tenant, entry: AuditEntry) -> u64;
+    delete_tenant(id: &TenantId, entry: AuditEntry) -> ();
     rooms() -> Vec<RoomDefinition>;
     put_room(definition: RoomDefinition, entry: AuditEntry) -> u64;
     delete_room(id: &RoomId, entry: AuditEntry) -> ();

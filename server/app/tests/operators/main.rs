@@ -18,6 +18,7 @@ mod rehearse;
 mod rehearse_agreement;
 mod rooms;
 mod start_and_stop;
+mod tenants;
 mod traces;
 mod trail;
 mod verify;

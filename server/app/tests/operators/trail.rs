@@ -83,6 +83,7 @@ async fn issue_5_a_tenant_s_admissions_are_noted_and_refused_ones_are_not() {
     let app = TestApp::start().await;
     let entry = jari_api::Identity::Entry;
     let mine = app.create_room(|room| room.identity = entry).await;
+    app.create_tenant("other").await;
     let theirs = app
         .create_room(|room| {
             room.room = "theirs".to_owned();

@@ -106,7 +106,7 @@ impl Site {
         }
         let room = RoomDefinition {
             id: room_id(),
-            tenant: "test".parse().expect("an id"),
+            tenant: "default".parse().expect("an id"),
             group: group.map(|_| id),
             identity: Identity::Anonymous,
             title_ko: "시험".to_owned(),

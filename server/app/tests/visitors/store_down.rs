@@ -40,7 +40,7 @@ struct Broken {
 fn room(id: &str, on_store_failure: OnStoreFailure) -> RoomDefinition {
     RoomDefinition {
         id: id.parse().expect("an id"),
-        tenant: "test".parse().expect("an id"),
+        tenant: "default".parse().expect("an id"),
         group: None,
         identity: Identity::Anonymous,
         title_ko: "시험".to_owned(),
@@ -73,7 +73,7 @@ async fn start() -> Broken {
     let key = FreshKey::make(&SystemEntropy);
     let admin = NewApiKey {
         id: key.id,
-        tenant: "test".parse().expect("an id"),
+        tenant: "default".parse().expect("an id"),
         scope: ApiKeyScope::Admin,
         name: "test".to_owned(),
         hash: key.hash,

@@ -8,4 +8,5 @@ pub(crate) mod keys;
 pub(crate) mod live;
 pub(crate) mod rooms;
 pub(crate) mod stats;
+pub(crate) mod tenants;
 pub(crate) mod trail;

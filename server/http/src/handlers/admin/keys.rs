@@ -11,6 +11,7 @@ use serde_json::json as value;
 
 use super::caller::Admin;
 use super::rooms::{check_one_line, invalid};
+use super::tenants::check_known;
 use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::api_keys::FreshKey;
@@ -53,6 +54,7 @@ pub(crate) async fn create(
         None => caller.tenant.clone(),
     };
     let mut turn = state.turn().await?;
+    check_known(&state, &tenant).await?;
     let fresh = FreshKey::make(&*state.entropy);
     let told = Step::made(value!({"name": body.name, "scope": body.scope, "tenant": tenant}));
     let (id, hash) = (fresh.id.clone(), fresh.hash);

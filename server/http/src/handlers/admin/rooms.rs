@@ -13,6 +13,7 @@ use jari_units::{GroupId, RoomId, TenantId};
 use serde_json::Value;
 
 use super::caller::Admin;
+use super::tenants::check_known;
 use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::api_keys::Caller;
@@ -190,6 +191,7 @@ async fn definition(
         Some(tenant) => tenant.parse::<TenantId>().map_err(|error| bad_id("tenant", error))?,
         None => caller.tenant.clone(),
     };
+    check_known(state, &tenant).await?;
     let group = body.group.as_deref().map(str::parse::<GroupId>).transpose();
     let group = group.map_err(|error| bad_id("group", error))?;
     if let Some(group) = &group {

@@ -1,0 +1,135 @@
+//! Tenants: whose rooms and keys they are. What each may reach is checked where its key is used.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use jari_api::admin::{TenantBody, TenantList, TenantView};
+use jari_api::{Code, Problem};
+use jari_ports::{ControlError, Tenant};
+use jari_units::TenantId;
+
+use super::caller::Admin;
+use super::rooms::{check_one_line, invalid, match_version};
+use super::trail::{Step, entry};
+use crate::answers::{json, no_content};
+use crate::json_body::JsonBody;
+use crate::problem_response::Refusal;
+use crate::state::AppState;
+
+/// Bytes of a tenant's name: a line in a table.
+const NAME_MAX_BYTES: usize = 100;
+/// Rooms that a tenant may be allowed: more than an installation holds in memory.
+const ROOMS_MAX: u64 = 100_000;
+
+/// All tenants.
+#[utoipa::path(get, path = "/v1/admin/tenants", tag = "admin", security(("api_key" = [])),
+    responses((status = 200, body = TenantList)))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    _admin: Admin,
+) -> Result<Response, Refusal> {
+    let tenants = state.control.tenants().await?;
+    let tenants = tenants.iter().map(|tenant| view(&state, tenant)).collect();
+    Ok(json(StatusCode::OK, &TenantList { tenants }))
+}
+
+/// One tenant.
+#[utoipa::path(get, path = "/v1/admin/tenants/{tenant}", tag = "admin", security(("api_key" = [])),
+    params(("tenant" = String, Path)), responses((status = 200, body = TenantView), (status = 404, body = Problem)))]
+pub(crate) async fn read(
+    State(state): State<AppState>,
+    _admin: Admin,
+    Path(tenant): Path<String>,
+) -> Result<Response, Refusal> {
+    let found = find(&state, &tenant).await?.ok_or_else(|| unknown(&tenant))?;
+    Ok(json(StatusCode::OK, &view(&state, &found)))
+}
+
+/// Makes a tenant, or sets all that is known of one.
+#[utoipa::path(put, path = "/v1/admin/tenants/{tenant}", tag = "admin", security(("api_key" = [])),
+    params(("tenant" = String, Path), ("If-Match" = Option<String>, Header)), request_body = TenantBody,
+    responses((status = 200, body = TenantView), (status = 409, body = Problem), (status = 412, body = Problem),
+        (status = 422, body = Problem)))]
+pub(crate) async fn put(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    Path(tenant): Path<String>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody<TenantBody>,
+) -> Result<Response, Refusal> {
+    let parsed = tenant.parse::<TenantId>();
+    let id = parsed.map_err(|error| invalid("tenant", error.to_string()))?;
+    check(&body)?;
+    let mut turn = state.turn().await?;
+    let old = find(&state, &tenant).await?;
+    let version = old.as_ref().map_or(0, |old| old.version);
+    match_version(&headers, version)?;
+    let new = Tenant { id, name: body.name, rooms_max: body.rooms_max, version };
+    let stored = Tenant { version: version + 1, ..new.clone() };
+    let view = view(&state, &stored);
+    let before = old.map(|old| TenantView::new(&old, Vec::new()));
+    let step = Step::changed(before, TenantView::new(&stored, Vec::new()));
+    let entry = entry(&state, &caller, "tenant.set", format!("tenant:{}", new.id), &step);
+    state.control.put_tenant(new, entry).await?;
+    turn.wrote();
+    Ok(json(StatusCode::OK, &view))
+}
+
+/// Deletes a tenant that has no room and no key that is good.
+#[utoipa::path(delete, path = "/v1/admin/tenants/{tenant}", tag = "admin", security(("api_key" = [])),
+    params(("tenant" = String, Path)),
+    responses((status = 204), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    Path(tenant): Path<String>,
+) -> Result<Response, Refusal> {
+    let mut turn = state.turn().await?;
+    let old = find(&state, &tenant).await?.ok_or_else(|| unknown(&tenant))?;
+    let step = Step::gone(TenantView::new(&old, Vec::new()));
+    let entry = entry(&state, &caller, "tenant.delete", format!("tenant:{}", old.id), &step);
+    match state.control.delete_tenant(&old.id, entry).await {
+        Err(ControlError::InUse(_)) => {
+            let detail = format!("delete the rooms of {} and revoke its keys first", old.id);
+            return Err(Refusal::new(Code::TenantInUse).detail(detail));
+        }
+        deleted => deleted?,
+    }
+    turn.wrote();
+    Ok(no_content())
+}
+
+/// Refuses what names a tenant that there is none of.
+pub(super) async fn check_known(state: &AppState, tenant: &TenantId) -> Result<(), Refusal> {
+    match find(state, tenant.as_str()).await? {
+        Some(_) => Ok(()),
+        None => Err(invalid("tenant", format!("there is no tenant {tenant}"))),
+    }
+}
+
+async fn find(state: &AppState, tenant: &str) -> Result<Option<Tenant>, Refusal> {
+    let tenants = state.control.tenants().await?;
+    Ok(tenants.into_iter().find(|known| known.id.as_str() == tenant))
+}
+
+fn unknown(tenant: &str) -> Refusal {
+    let shown: String = tenant.chars().take(jari_units::limits::ID_MAX_LEN).collect();
+    Refusal::new(Code::UnknownTenant).detail(format!("there is no tenant {shown:?}"))
+}
+
+fn view(state: &AppState, tenant: &Tenant) -> TenantView {
+    let rooms = state.rooms.list().into_iter().map(|entry| entry.definition());
+    let rooms = rooms.filter(|room| room.tenant == tenant.id);
+    TenantView::new(tenant, rooms.map(|room| room.id.to_string()).collect())
+}
+
+fn check(body: &TenantBody) -> Result<(), Refusal> {
+    if body.name.trim().is_empty() || body.name.len() > NAME_MAX_BYTES {
+        return Err(invalid("name", format!("has 1 to {NAME_MAX_BYTES} bytes")));
+    }
+    check_one_line("name", &body.name)?;
+    if body.rooms_max > ROOMS_MAX {
+        return Err(invalid("rooms_max", format!("{} is above {ROOMS_MAX}", body.rooms_max)));
+    }
+    Ok(())
+}
