@@ -151,10 +151,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     // Last of all that can fail: a key that was made and never shown would be lost.
     let first_key = bootstrap::admin_key(&state, new_admin_key).await?;
     let stop = CancellationToken::new();
-    tokio::spawn(stop.clone().run_until_cancelled_owned(note_key_uses(state.clone())));
-    let watch = jari_http::control_watch::run(state.clone());
-    tokio::spawn(stop.clone().run_until_cancelled_owned(watch));
-    spawn_roles(&state, &stop);
+    spawn_beside(&state, &stop);
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
     let site = door.map(|door| door.open(&state, made));
     let roles = state.options.roles;
@@ -202,8 +199,11 @@ fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError
     listening().map_err(|source| ServeError::Listen { key, addr, source })
 }
 
-/// What only nodes of one role do beside answering; all else runs on every node.
-fn spawn_roles(state: &AppState, stop: &CancellationToken) {
+/// What a node does beside answering, and what only nodes of one role do.
+fn spawn_beside(state: &AppState, stop: &CancellationToken) {
+    tokio::spawn(stop.clone().run_until_cancelled_owned(note_key_uses(state.clone())));
+    let watch = jari_http::control_watch::run(state.clone());
+    tokio::spawn(stop.clone().run_until_cancelled_owned(watch));
     let roles = state.options.roles;
     if roles.has(Role::Admitter) {
         let ticks = jari_http::admitter::run(state.clone());

@@ -186,7 +186,7 @@ impl RoomDirectory {
     /// The room's incarnation in the store, if it is there.
     async fn incarnation(&self, id: &RoomId) -> Result<Option<Incarnation>, StoreError> {
         let nobody = self.calls.store.join(id, Mark::NONE, Vec::new());
-        match self.calls.run("join", nobody).await {
+        match self.calls.run("find", nobody).await {
             Ok(reply) => Ok(Some(reply.mark.incarnation)),
             Err(StoreError::LostHistory(lost)) => Ok(Some(lost.store.incarnation)),
             Err(StoreError::UnknownRoom(_)) => Ok(None),

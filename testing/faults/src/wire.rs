@@ -148,6 +148,10 @@ async fn accept(listener: Option<&TcpListener>, control: &Arc<Control>) {
 
 async fn carry(near: TcpStream, control: Arc<Control>) {
     let mut cuts = control.cuts.subscribe();
+    // Accepted in the moment before nobody listened: its cut may be over by now.
+    if *control.flow.borrow() == Flow::Refusing {
+        return;
+    }
     tokio::select! {
         // Either end may go at any time: that ends the connection and nothing else.
         _ended = both_ways(near, &control) => {}
