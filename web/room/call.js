@@ -1,7 +1,7 @@
 // One HTTP call and how long to wait before the next: 8 s at most, never from a cache. Knows nothing of places.
 
 // What this server's addresses begin with: it may be a guest on the origin of the site that it protects.
-export const ROOT = document.body.dataset.root ?? "";
+export const ROOT = globalThis.document?.body.dataset.root ?? "";
 
 // A server that has not answered by then counts as hung: the call is dropped (which closes its connection) and made anew.
 export const CALL_LIMIT_MS = 8000;
