@@ -1,6 +1,6 @@
-//! Starting other programs and hearing how they ended. Knows no step and no program by heart.
+//! Starting other programs and hearing how they ended. Knows no step, and of programs only how ours are built.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -28,6 +28,23 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("`{line}` ended with {status}");
     }
     Ok(())
+}
+
+/// Builds programs of ours by name, and says in which folder they are.
+///
+/// In development they are built for the whole workspace: with the features that the tests have, so that nothing which
+/// these have built is built once more. What is released is built as users build it.
+pub(crate) fn build(root: &Path, programs: &[&str], optimised: bool) -> Result<PathBuf> {
+    let mut cargo = command(root, "cargo", &["build", "--locked"]);
+    cargo.args(if optimised { ["--release"] } else { ["--workspace"] });
+    for program in programs {
+        cargo.args(["--bin", program]);
+        if optimised {
+            cargo.args(["--package", program]);
+        }
+    }
+    run(&mut cargo)?;
+    Ok(root.join(if optimised { "target/release" } else { "target/debug" }))
 }
 
 /// Whether the command can be started and ends with 0; its output is dropped.

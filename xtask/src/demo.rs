@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::command;
+use crate::command::{build, command};
 use crate::web;
 
 #[derive(Args, Debug)]
@@ -25,13 +25,11 @@ pub struct RunArgs {
 /// dependencies are optimised a little, and a crowd of 2,000 asks only a few hundred requests a second.
 ///
 /// # Errors
-/// Where cargo cannot be started.
+/// Where the server does not build or cannot be started.
 pub fn run(root: &Path, args: &RunArgs) -> Result<()> {
     web::build_where_possible(root);
-    let mut cargo = command(root, "cargo", &["run", "--package", "jari", "--bin", "jari"]);
-    if args.release {
-        cargo.arg("--release");
-    }
-    cargo.args(["--", "demo"]).args(&args.demo).stdin(std::process::Stdio::inherit());
-    Err(cargo.exec()).context("cannot start cargo")
+    let program = build(root, &["jari"], args.release)?.join("jari");
+    let mut demo = command(root, &program.to_string_lossy(), &["demo"]);
+    demo.args(&args.demo).stdin(std::process::Stdio::inherit());
+    Err(demo.exec()).context("cannot start jari")
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::command::{command, run as run_command};
+use crate::command::{build, command, run as run_command};
 use crate::test::tools;
 
 /// Where the results go, below the repository's root.
@@ -61,14 +61,7 @@ pub(crate) fn quick(root: &Path) -> Result<()> {
 }
 
 fn start(root: &Path, optimised: bool, arguments: &[String]) -> Result<()> {
-    let packages = ["--package", "jari", "--package", "jari-faults"];
-    let mut build = command(root, "cargo", &["build", "--locked", "--bins"]);
-    build.args(packages);
-    if optimised {
-        build.arg("--release");
-    }
-    run_command(&mut build)?;
-    let binaries = root.join(if optimised { "target/release" } else { "target/debug" });
+    let binaries = build(root, &["jari", "jari-faults"], optimised)?;
     let program = binaries.join("jari-faults");
     let mut faults = command(root, &program.to_string_lossy(), &[]);
     faults.arg("--jari").arg(binaries.join("jari")).arg("--out").arg(root.join(FOLDER));

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::command::{command, output};
+use crate::command::{build, command, output};
 
 const DOCUMENT: &str = "docs/reference/openapi.json";
 
@@ -27,8 +27,8 @@ pub fn run(root: &Path, args: &OpenapiArgs) -> Result<()> {
 }
 
 fn from_handlers(root: &Path) -> Result<String> {
-    let arguments = ["run", "--quiet", "--package", "jari", "--bin", "jari", "--", "openapi"];
-    output(&mut command(root, "cargo", &arguments))
+    let program = build(root, &["jari"], false)?.join("jari");
+    output(&mut command(root, &program.to_string_lossy(), &["openapi"]))
 }
 
 fn write(root: &Path) -> Result<()> {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::size::Size;
 use super::started::{Started, Waiting};
-use crate::command::{command, run as run_command};
+use crate::command::{build, command};
 
 /// The room that most parts use.
 pub(super) const ROOM: &str = "bench";
@@ -30,13 +30,7 @@ pub(super) struct Setting {
 impl Setting {
     /// Builds the programs. `optimised` is what measures; without it all runs, and the numbers mean nothing.
     pub(super) fn build(root: &Path, size: Size, optimised: bool) -> Result<Setting> {
-        let mut build = command(root, "cargo", &["build", "--locked"]);
-        build.args(["--package", "jari", "--package", "jari-load"]);
-        if optimised {
-            build.arg("--release");
-        }
-        run_command(&mut build)?;
-        let binaries = root.join(if optimised { "target/release" } else { "target/debug" });
+        let binaries = build(root, &["jari", "jari-load"], optimised)?;
         Ok(Setting {
             root: root.to_owned(),
             size,

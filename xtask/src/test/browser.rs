@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 
 use super::report::Tally;
 use super::server::Server;
-use crate::command::{command, run};
+use crate::command::{build, command, run};
 use crate::web;
 
 const TESTS: &str = "testing/browser";
@@ -30,11 +30,11 @@ pub(super) fn run_tests(root: &Path) -> (Tally, Result<()>) {
 
 fn against_a_server(root: &Path, tap: &Path) -> Result<()> {
     web::build(root)?;
-    run(&mut command(root, "cargo", &["build", "--locked", "--package", "jari", "--bin", "jari"]))?;
+    let program = build(root, &["jari"], false)?.join("jari");
     let log = root.join("target/browser-server.log");
     let shots = root.join("target/screenshots");
     fs::create_dir_all(&shots).context("no folder for the screenshots")?;
-    let server = Server::start(root, &root.join("target/debug/jari"), &log);
+    let server = Server::start(root, &program, &log);
     let result = server.and_then(|server| {
         let destination = format!("--test-reporter-destination={}", tap.display());
         let reporters = [

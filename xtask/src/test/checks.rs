@@ -47,7 +47,7 @@ pub(super) fn tests(root: &Path) -> (Tally, Result<()>) {
 pub(super) fn kill9(root: &Path) -> (Tally, Result<()>) {
     if tools::has_nextest(root) {
         let filter = format!("binary(/^{KILL9}$/)");
-        return nextest(root, &["--package", "jari", "--ignore-default-filter", "-E", &filter]);
+        return nextest(root, &["--workspace", "--ignore-default-filter", "-E", &filter]);
     }
     let arguments = ["test", "--package", "jari", "--locked", "--test", KILL9, "--", "--nocapture"];
     (Tally::default(), run(&mut command(root, "cargo", &arguments)))
