@@ -33,7 +33,8 @@ pub(crate) fn from_fields(fields: [&str; 6]) -> Option<Flow> {
     };
     let (window_start, busy_at) = (Millis(number(window)?), Millis(number(busy)?));
     let auto = Auto { queueing, window_start, joined_before: number(joined)?, busy_at };
-    let words = words.split(',').filter(|word| !word.is_empty()).map(word).collect::<Option<_>>()?;
+    let words =
+        words.split(',').filter(|word| !word.is_empty()).map(word).collect::<Option<_>>()?;
     Some(Flow { auto, words })
 }
 

@@ -67,7 +67,12 @@ const SOURCES: &[Source] = &[
     source!("join", "", BASE, ["subjects", "phase", "call", "flow"]),
     source!("leave", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("seen", ALLOW_OOM, BASE, []),
-    source!("admit", ALLOW_OOM, BASE, ["phase", "clock", "call", "flow", "sets", "receipts", "settle"]),
+    source!(
+        "admit",
+        ALLOW_OOM,
+        BASE,
+        ["phase", "clock", "call", "flow", "sets", "receipts", "settle"]
+    ),
     source!("admit_now", ALLOW_OOM, BASE, ["subjects", "phase", "call"]),
     source!("claim", ALLOW_OOM, BASE, ["ids"]),
     source!("touch", ALLOW_OOM, BASE, ["ids"]),

@@ -15,9 +15,8 @@ fn words(settings: &Settings) -> Vec<(&'static str, String)> {
         PacerKind::Manual => ("manual", None, None),
         PacerKind::Signal(signal) => ("signal", None, Some(signal)),
     };
-    let signal = |of: fn(Signal) -> Option<u64>| {
-        signal.and_then(of).map_or_else(String::new, number)
-    };
+    let signal =
+        |of: fn(Signal) -> Option<u64>| signal.and_then(of).map_or_else(String::new, number);
     let maybe = |limit: Option<u64>| limit.map_or_else(String::new, number);
     let aimd = |of: fn(Aimd) -> u64| aimd.map_or_else(String::new, |aimd| of(aimd).to_string());
     vec![
@@ -67,7 +66,9 @@ fn mode_word(mode: Mode) -> &'static str {
 }
 
 fn mode(word: &str) -> Option<Mode> {
-    [Mode::On, Mode::Off, Mode::Auto, Mode::Shadow].into_iter().find(|mode| mode_word(*mode) == word)
+    [Mode::On, Mode::Off, Mode::Auto, Mode::Shadow]
+        .into_iter()
+        .find(|mode| mode_word(*mode) == word)
 }
 
 pub(crate) fn write(settings: &Settings) -> String {

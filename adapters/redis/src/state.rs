@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use jari_line::{
-    Clocks, ClosedNext, Control, Descent, Dump, Flow, Lineage, Notice, PacerState, Recovery, SeqSet,
-    Totals,
+    Clocks, ClosedNext, Control, Descent, Dump, Flow, Lineage, Notice, PacerState, Recovery,
+    SeqSet, Totals,
 };
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use redis::Value;

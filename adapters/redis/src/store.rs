@@ -15,8 +15,8 @@ use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, Ro
 
 use crate::OpenError;
 use crate::address::Address;
-use crate::arguments::{passes, subjects};
 use crate::answer::Answer;
+use crate::arguments::{passes, subjects};
 use crate::due::{self, Round};
 use crate::error::Failure;
 use crate::event_text::change_words;

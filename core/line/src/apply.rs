@@ -4,9 +4,7 @@ use jari_units::{EventNo, Incarnation, Millis, Seq};
 use thiserror::Error;
 
 use crate::ledger::{Ledger, Notice, TOKEN};
-use crate::{
-    Calls, Change, EndReason, Event, Pass, RoomEvent, SeqSet, Settings, Tick, WalkedIn,
-};
+use crate::{Calls, Change, EndReason, Event, Pass, RoomEvent, SeqSet, Settings, Tick, WalkedIn};
 
 /// An event that is not the next one of this history: the copy must be read anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

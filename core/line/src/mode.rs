@@ -4,9 +4,9 @@
 use jari_units::{Millis, Timestamp, limits};
 use serde::{Deserialize, Serialize};
 
+use crate::Tick;
 use crate::ledger::{Ledger, Phase, TOKEN};
 use crate::settings::{COUNT_MAX, SPAN_MAX, Settings, SettingsError, count};
-use crate::Tick;
 
 /// Variants are only ever added at the end: they are stored in journals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -108,7 +108,8 @@ impl Ledger {
     #[must_use]
     pub fn walk_ins(&self) -> u64 {
         let Settings { mode, grouped, .. } = self.settings;
-        let shut = mode != Mode::Auto || grouped || self.is_recovering() || self.pacer.rate_milli == 0;
+        let shut =
+            mode != Mode::Auto || grouped || self.is_recovering() || self.pacer.rate_milli == 0;
         if shut || self.queueing().is_some() || self.phase() != Phase::Open {
             return 0;
         }
@@ -116,7 +117,8 @@ impl Ledger {
             return 0;
         }
         let live = self.passes.live();
-        let places = self.settings.queue_at_live().saturating_sub(live).min(self.room_for_more(live));
+        let places =
+            self.settings.queue_at_live().saturating_sub(live).min(self.room_for_more(live));
         let newcomers = self.settings.queue_at_arrivals_per_s().saturating_sub(self.newcomers());
         places.min(newcomers).min(self.bucket / TOKEN)
     }

@@ -21,7 +21,9 @@ impl PacerState {
     /// The state after new settings: an unchanged pacer keeps what it has learned.
     pub(crate) fn follow(&mut self, old: &Settings, new: &Settings) {
         match (old.pacer, new.pacer) {
-            (PacerKind::Aimd(_), PacerKind::Aimd(aimd)) => self.keep_within(aimd.floor, aimd.ceiling),
+            (PacerKind::Aimd(_), PacerKind::Aimd(aimd)) => {
+                self.keep_within(aimd.floor, aimd.ceiling)
+            }
             (PacerKind::Signal(_), PacerKind::Signal(signal)) => {
                 self.keep_within(signal.floor, signal.ceiling);
             }
@@ -50,7 +52,9 @@ impl PacerState {
             PacerKind::Fixed | PacerKind::Manual => {
                 PacerState { rate_milli: start_rate(settings), ..self }
             }
-            PacerKind::Aimd(aimd) => PacerState { rate_milli: aimd.next(self.rate_milli, live), due },
+            PacerKind::Aimd(aimd) => {
+                PacerState { rate_milli: aimd.next(self.rate_milli, live), due }
+            }
             PacerKind::Signal(signal) => {
                 let (rate, cut) = signal.next(self.rate_milli / 1_000, worst);
                 let due = if cut { line_ms + signal.settle } else { due };

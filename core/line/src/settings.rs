@@ -142,7 +142,8 @@ impl Settings {
         self.check_times()?;
         self.auto.check()?;
         if self.mode == Mode::Auto && self.grouped {
-            let problem = "a room in a limit group cannot be auto: its admissions are lent for a tick".into();
+            let problem =
+                "a room in a limit group cannot be auto: its admissions are lent for a tick".into();
             return Err(SettingsError { field: "mode", problem });
         }
         match self.pacer {
@@ -187,7 +188,12 @@ impl Aimd {
     }
 }
 
-pub(crate) fn count(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), SettingsError> {
+pub(crate) fn count(
+    field: &'static str,
+    value: u64,
+    min: u64,
+    max: u64,
+) -> Result<(), SettingsError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }

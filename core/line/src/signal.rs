@@ -15,9 +15,7 @@ pub type Source = u64;
 pub const SITE: Source = 0;
 
 /// How the site is doing, from good to bad. Variants are only ever added at the end.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Load {
     /// It could take more.
     Ok,

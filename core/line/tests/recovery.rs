@@ -83,10 +83,7 @@ fn live(settings: &Settings, steps: &[Step]) -> Past1 {
             Step::EndPass(picks) => _ = room.end_pass(mark, &known.passes(picks)),
             Step::Revoke(who) => _ = room.revoke(mark, &people(who)),
             Step::Change(change) => _ = room.change(mark, change.as_ref().clone()),
-            Step::Extend(..)
-            | Step::AdmitAfterStepBack(_)
-            | Step::Signal(..)
-            | Step::Restart => {}
+            Step::Extend(..) | Step::AdmitAfterStepBack(_) | Step::Signal(..) | Step::Restart => {}
         }
         let dump = room.dump();
         known.next_seq = dump.next_seq;

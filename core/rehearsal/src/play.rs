@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jari_crowd::{Crowd, Person, Turn, What};
 use jari_line::{
-    JoinOutcome, Mode, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings,
-    Standing, Tick,
+    JoinOutcome, Mode, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings, Standing,
+    Tick,
 };
 use jari_units::{Mark, Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 

@@ -49,10 +49,7 @@ pub(crate) enum Passage {
         cookies: Vec<HeaderValue>,
     },
     /// Everybody passes: the store is down and that is the room's policy, or its mode says so.
-    Unchecked {
-        why: &'static str,
-        cookies: Vec<HeaderValue>,
-    },
+    Unchecked { why: &'static str, cookies: Vec<HeaderValue> },
     Refused {
         reason: &'static str,
         poll_after: Millis,

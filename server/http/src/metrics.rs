@@ -103,8 +103,7 @@ pub(crate) enum Would {
 }
 
 impl Would {
-    const ALL: [Would; 5] =
-        [Would::Off, Would::Pass, Would::Wait, Would::Refuse, Would::Unknown];
+    const ALL: [Would; 5] = [Would::Off, Would::Pass, Would::Wait, Would::Refuse, Would::Unknown];
 
     fn as_str(self) -> &'static str {
         match self {

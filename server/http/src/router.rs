@@ -13,9 +13,7 @@ use utoipa_axum::routes;
 use crate::call_log::{CallLog, log_call};
 use crate::elsewhere::{api_of, pages_of};
 use crate::guard;
-use crate::handlers::{
-    admin, admit, entries, events, gate, join, place, room, signal, visitors,
-};
+use crate::handlers::{admin, admit, entries, events, gate, join, place, room, signal, visitors};
 use crate::pages;
 use crate::problem_response::Refusal;
 use crate::roles::{Role, Roles};

@@ -216,7 +216,12 @@ pub fn step() -> impl Strategy<Value = Step> {
         (2, picks().prop_map(Step::EndPass).boxed()),
         (1, some().prop_map(Step::Revoke).boxed()),
         (4, change().prop_map(|change| Step::Change(Box::new(change))).boxed()),
-        (3, (0u8..4, load(), 0u32..20_000).prop_map(|(of, load, ms)| Step::Signal(of, load, ms)).boxed()),
+        (
+            3,
+            (0u8..4, load(), 0u32..20_000)
+                .prop_map(|(of, load, ms)| Step::Signal(of, load, ms))
+                .boxed(),
+        ),
         (1, Just(Step::Restart).boxed()),
     ];
     Union::new_weighted(weighted)

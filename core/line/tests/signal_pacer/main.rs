@@ -37,5 +37,8 @@ fn it_follows_what_the_site_takes_down_and_up_again() {
 #[test]
 fn the_picture_is_of_this_run() {
     let now = picture(&play());
-    assert!(now == PICTURE, "the pacer changed: `cargo run --example signal_pacer` prints its picture anew");
+    assert!(
+        now == PICTURE,
+        "the pacer changed: `cargo run --example signal_pacer` prints its picture anew"
+    );
 }

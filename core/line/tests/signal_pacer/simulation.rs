@@ -78,9 +78,8 @@ pub(crate) fn play() -> Vec<Moment> {
         }
         let now = start + Millis((second + 1) * 1_000);
         room.admit(Mark::NONE, now, None).expect("no mark is never ahead");
-        let called: Vec<PassId> = (next..)
-            .map_while(|seq| room.ledger().grant_of(seq).map(|grant| grant.id))
-            .collect();
+        let called: Vec<PassId> =
+            (next..).map_while(|seq| room.ledger().grant_of(seq).map(|grant| grant.id)).collect();
         next += called.len() as u64;
         room.claim(Mark::NONE, &called).expect("no mark is never ahead");
         staying.push_back((second, called));
@@ -125,7 +124,12 @@ pub(crate) fn picture(moments: &[Moment]) -> String {
     for people in (0..=PEOPLE_MAX).step_by(1_000) {
         let (y, right) = (y(people), WIDTH - 12);
         _ = writeln!(svg, "<path class=\"grid\" d=\"M{LEFT} {y}H{right}\"/>");
-        _ = writeln!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{people}</text>", LEFT - 6, y + 4);
+        _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{people}</text>",
+            LEFT - 6,
+            y + 4
+        );
     }
     for second in (0..=SECONDS).step_by(60) {
         let (x, y) = (x(second), BOTTOM + 18);

@@ -180,7 +180,8 @@ impl From<Signal> for SignalBody {
 
 impl From<SignalBody> for Signal {
     fn from(body: SignalBody) -> Self {
-        let SignalBody { start, increase, floor, ceiling, settle_ms, slow_ms, errors_percent } = body;
+        let SignalBody { start, increase, floor, ceiling, settle_ms, slow_ms, errors_percent } =
+            body;
         let (settle, slow) = (Millis(settle_ms), (slow_ms > 0).then_some(Millis(slow_ms)));
         Signal { start, increase, floor, ceiling, settle, slow, errors_percent }
     }

@@ -248,14 +248,12 @@ async fn the_sites_word_moves_the_rate() {
     };
     site.post(&path, &json!({"level": "overloaded", "for_ms": 4_000})).await.expect(200);
     eventually("the rate is cut", async || (rate(&app, &room).await <= 20.0).then_some(())).await;
-    assert_eq!(
-        app.operator().stats(&room).await.site_load,
-        Some(jari_api::LoadLevel::Overloaded)
-    );
+    assert_eq!(app.operator().stats(&room).await.site_load, Some(jari_api::LoadLevel::Overloaded));
     eventually("it is back", async || (rate(&app, &room).await >= 40.0).then_some(())).await;
-    for (body, field) in
-        [(json!({"level": "ok", "for_ms": 1}), "for_ms"), (json!({"level": "ok", "for_ms": 300_001}), "for_ms")]
-    {
+    for (body, field) in [
+        (json!({"level": "ok", "for_ms": 1}), "for_ms"),
+        (json!({"level": "ok", "for_ms": 300_001}), "for_ms"),
+    ] {
         let problem: Problem = site.post(&path, &body).await.problem(422, "invalid_field");
         assert_eq!(problem.fields["field"], field);
     }

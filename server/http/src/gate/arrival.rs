@@ -129,7 +129,10 @@ async fn judge(
             Standing::Recovering => return (Would::Wait, Vec::new()),
             Standing::Admitted(grant) => {
                 let grant = claimed(&runtime, grant).await;
-                return (Would::Pass, vec![pass_cookie(state, room, &runtime, place.subject, grant)]);
+                return (
+                    Would::Pass,
+                    vec![pass_cookie(state, room, &runtime, place.subject, grant)],
+                );
             }
             Standing::Ended => {}
         }

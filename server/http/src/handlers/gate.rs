@@ -37,7 +37,8 @@ pub(crate) async fn check(
                 .poll_after(poll_after);
             // A browser need not show a dead pass again.
             let dead = matches!(reason, gate::ENDED | "expired" | "bad_signature");
-            let forget = dead.then(|| CookieKind::Pass(&definition.id).forget(state.options.secure()));
+            let forget =
+                dead.then(|| CookieKind::Pass(&definition.id).forget(state.options.secure()));
             let response = axum::response::IntoResponse::into_response(refusal);
             Ok(with_cookies(response, forget.into_iter().chain(cookies).collect()))
         }

@@ -90,7 +90,8 @@ impl Numbers {
 
     fn write_modes(&self, families: &mut Families<'_>) -> fmt::Result {
         let of = |would: Would| self.shadowed[would as usize].list().into_iter();
-        let off = of(Would::Off).map(|(room, count)| (vec![("room", room.into())], count.load(Relaxed)));
+        let off =
+            of(Would::Off).map(|(room, count)| (vec![("room", room.into())], count.load(Relaxed)));
         let help = "Requests that the gate let pass because the room is off";
         families.counters(("jari_gate_off", help), off)?;
         let shadowed = Would::ALL.into_iter().filter(|would| *would != Would::Off);

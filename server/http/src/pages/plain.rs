@@ -389,7 +389,10 @@ mod tests {
             };
             let html = render(&scene);
             assert!(html.contains(Language::Ko.text("headline.off")), "{html}");
-            assert!(html.contains("id=\"enter\" class=\"button\" href=\"/tickets?a=1&amp;b=2\""), "{html}");
+            assert!(
+                html.contains("id=\"enter\" class=\"button\" href=\"/tickets?a=1&amp;b=2\""),
+                "{html}"
+            );
             assert!(!html.contains("plain/join") && !html.contains("1,001"), "{html}");
         }
     }
