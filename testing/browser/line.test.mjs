@@ -61,6 +61,9 @@ test("what the page shows", () => {
     [{ view: { status: "admitted", pass: { claimed: false } } }, "admitted"],
     [{ view: { status: "admitted", pass: { claimed: true } } }, "inside"],
     [{ view: { ...waiting, status: "absent" }, line: closed }, "absent"],
+    [{ view: { ...waiting, go_to: "/tickets" }, line: waiting.line }, "off"],
+    [{ problem: { code: "not_needed", target_url: "/tickets" } }, "off"],
+    [{ view: waiting, line: { ...line(0), state: "off" } }, "paused"],
   ]) {
     assert.equal(modeOf(state), mode, JSON.stringify(state));
   }

@@ -151,7 +151,7 @@ export class Connection {
     const end = await follow(`${this.base}/events`, this.stream, (event, data) => {
       opened = true;
       if (event === "reconnect") returnMs = data.after_ms;
-      const lost = event === "line" && data.state === "recovering";
+      const lost = event === "line" && ["recovering", "off"].includes(data.state);
       if (lost) returnMs = 1 + SHOW_SPREAD_MS * Math.random();
       return this.hear(event, data) || lost || event === "reconnect";
     });

@@ -43,10 +43,12 @@ const IDLE_PROBLEMS = {
   entry: "entry",
   room_full: "room_full",
   recovering: "recovering",
+  not_needed: "off",
 };
 
 // What the page shows, as one word (a key of the texts `headline.*` and `detail.*`).
 export function modeOf({ view, line, problem }) {
+  if (view?.go_to) return "off";
   const told = problem && IDLE_PROBLEMS[problem.code];
   if (told) return told;
   if (!view) {
@@ -62,6 +64,7 @@ export function modeOf({ view, line, problem }) {
 function waitingMode(status, state) {
   switch (state) {
     case "paused":
+    case "off":
       return "paused";
     case "not_open":
       return "ready";

@@ -19,6 +19,7 @@ let state = {};
 let mode = "connecting";
 let notice;
 let trouble = "";
+let going = false;
 let offlineAt = 0;
 let memory = recall("sessionStorage", MEMORY_KEY);
 
@@ -72,6 +73,15 @@ function receive(next) {
   const shown = render();
   announce(shown);
   mode = modeOf(state);
+  if (mode === "off") goOn();
+}
+
+// Nobody is held up now. Once: a page that is taken elsewhere again and again gets nowhere.
+function goOn() {
+  const url = enterUrl(state);
+  if (!url || going) return;
+  going = true;
+  location.replace(url);
 }
 
 function render() {

@@ -76,7 +76,8 @@ export function passLeftMs(state, now) {
 // Only the web's own schemes: a link must not become a script.
 export function enterUrl(state) {
   try {
-    const url = new URL(state.view.pass.target_url, location.href);
+    const { view, problem } = state;
+    const url = new URL(view?.go_to ?? view?.pass?.target_url ?? problem.target_url, location.href);
     return /^https?:$/.test(url.protocol) ? url.href : undefined;
   } catch {
     return undefined;
@@ -85,10 +86,11 @@ export function enterUrl(state) {
 
 function drawTurn({ state, mode, now }) {
   const pass = mode === "admitted" || mode === "inside" ? state.view.pass : undefined;
-  const url = pass && enterUrl(state);
+  const url = (pass || mode === "off") && enterUrl(state);
   visible("turn", Boolean(url));
   if (!url) return;
   if (at("enter").href !== url) at("enter").href = url;
+  if (!pass) return text("remaining", "");
   const span = spanText(passLeftMs(state, now));
   text("remaining", say(pass.claimed ? "remaining_claimed" : "remaining", { span }));
 }

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use jari_line::{Descent, Room};
+use jari_line::{Descent, Flow, Room};
 use jari_units::{EventNo, Incarnation, RoomId};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -42,6 +42,21 @@ const FORMAT: i64 = 1;
 /// The same with the room's `Descent` behind it. Only a room that has one is written so: an older Jari still opens the
 /// others, and names the version where it cannot.
 const DESCENT_FORMAT: i64 = 2;
+
+/// The same with the room's `Flow` behind both: of a room that has one, or a mode.
+const FLOW_FORMAT: i64 = 3;
+
+/// The oldest version that holds a room.
+fn format_of(room: &Room) -> i64 {
+    let ledger = room.ledger();
+    if *ledger.flow() != Flow::default() || ledger.settings().use_modes() {
+        FLOW_FORMAT
+    } else if *ledger.descent() != Descent::default() {
+        DESCENT_FORMAT
+    } else {
+        FORMAT
+    }
+}
 
 /// A room's checkpoint without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,11 +98,12 @@ impl Checkpoints {
             buffer: Vec::with_capacity(PART_BYTES),
             failed: None,
         };
-        let descent = room.ledger().descent();
-        let format = if *descent == Descent::default() { FORMAT } else { DESCENT_FORMAT };
+        let (descent, flow) = (room.ledger().descent(), room.ledger().flow());
+        let format = format_of(room);
         let encoded = match format {
             FORMAT => postcard::to_io(room, &mut parts).map(drop),
-            _ => postcard::to_io(&(room, descent), &mut parts).map(drop),
+            DESCENT_FORMAT => postcard::to_io(&(room, descent), &mut parts).map(drop),
+            _ => postcard::to_io(&(room, descent, flow), &mut parts).map(drop),
         };
         let flushed = parts.flush();
         if let Some(error) = parts.failed.take() {
@@ -129,9 +145,9 @@ impl Checkpoints {
     /// The room that a head stands for.
     pub(crate) fn read(&self, id: &RoomId, head: &Head) -> Result<Room, OpenError> {
         let file = &self.database.file;
-        if !(FORMAT..=DESCENT_FORMAT).contains(&head.format) {
+        if !(FORMAT..=FLOW_FORMAT).contains(&head.format) {
             let file = file.clone();
-            return Err(OpenError::Version { file, found: head.format, known: DESCENT_FORMAT });
+            return Err(OpenError::Version { file, found: head.format, known: FLOW_FORMAT });
         }
         let mut body = Vec::with_capacity(usize::try_from(head.bytes).unwrap_or(0));
         for no in 0..head.parts {
@@ -145,8 +161,10 @@ impl Checkpoints {
         }
         let read = match head.format {
             FORMAT => postcard::from_bytes::<Room>(&body),
-            _ => postcard::from_bytes::<(Room, Descent)>(&body)
+            DESCENT_FORMAT => postcard::from_bytes::<(Room, Descent)>(&body)
                 .map(|(room, descent)| room.descend(descent)),
+            _ => postcard::from_bytes::<(Room, Descent, Flow)>(&body)
+                .map(|(room, descent, flow)| room.descend(descent).flowing(flow)),
         };
         let room = read.map_err(|error| corrupt(error.to_string()))?;
         let mark = room.mark();

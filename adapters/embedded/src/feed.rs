@@ -85,6 +85,7 @@ impl Ring {
 fn people(event: &RoomEvent) -> usize {
     match &event.event {
         Event::Joined { people, .. } => people.len(),
+        Event::WalkedIn(walked_in) => walked_in.people.len(),
         _ => 0,
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use jari_line::{Event, Group, RoomEvent};
+use jari_line::{Change, Event, Group, RoomEvent};
 use jari_units::{EventNo, GroupId, Incarnation, RoomId};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -45,18 +45,32 @@ pub(crate) const LAYOUT: Layout = Layout {
 /// Version of the bodies: postcard of `RoomEvent` and [`StoredGroup`].
 pub(crate) const FORMAT: i64 = 1;
 
-/// The newest version of events: it has those of a recovery as well. Each row has the oldest version that holds it, so
-/// that an older Jari still opens what it can read, and names the version where it cannot.
-pub(crate) const EVENT_FORMAT: i64 = 2;
+/// With the events of a recovery as well. Each row has the oldest version that holds it, so that an older Jari still opens
+/// what it can read, and names the version where it cannot.
+const RECOVERY_FORMAT: i64 = 2;
+
+/// The newest version of events: with modes, and what a room sees of its traffic.
+pub(crate) const EVENT_FORMAT: i64 = 3;
 
 /// The version that an event needs.
 pub(crate) fn event_format(event: &Event) -> i64 {
     match event {
+        Event::WalkedIn(_) | Event::Flowed(_) | Event::Signalled(_) => EVENT_FORMAT,
+        Event::Created { settings, .. } if settings.use_modes() => EVENT_FORMAT,
+        Event::Recovering(recovering)
+            if recovering.settings.as_ref().is_some_and(|settings| settings.use_modes()) =>
+        {
+            EVENT_FORMAT
+        }
+        Event::Changed { change, .. } => match change.as_ref() {
+            Change::Settings(settings) if settings.use_modes() => EVENT_FORMAT,
+            _ => FORMAT,
+        },
         Event::Recovering(_)
         | Event::Restored(_)
         | Event::Reattached(_)
         | Event::Settled(_)
-        | Event::Attended { .. } => EVENT_FORMAT,
+        | Event::Attended { .. } => RECOVERY_FORMAT,
         _ => FORMAT,
     }
 }

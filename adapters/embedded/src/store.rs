@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Done, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, LostHistory,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, LostHistory,
     PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, Room,
-    SeenBits, Settings, Telling,
+    SeenBits, Settings, SignalOutcome, Source, Telling,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
@@ -301,6 +301,17 @@ impl LineStore for EmbeddedStore {
 
     fn attend(&self, room: &RoomId, mark: Mark, node: NodeId) -> Answer<'_, ()> {
         self.on_room(room, move |room| room.attend(mark, node))
+    }
+
+    fn signal(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        source: Source,
+        load: Load,
+        span: Millis,
+    ) -> Answer<'_, SignalOutcome> {
+        self.on_room(room, move |room| room.signal(mark, source, load, span))
     }
 
     fn dump(&self, room: &RoomId) -> Answer<'_, Dump> {

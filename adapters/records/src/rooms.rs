@@ -114,7 +114,7 @@ fn bind(sql: &'static str, room: &RoomDefinition) -> Query<'static, sqlx::Any, A
         .bind(room.title_en.clone())
         .bind(room.target_url.clone())
         .bind(failure_word(room.on_store_failure))
-        .bind(stored_settings::write(&room.settings))
+        .bind(stored_settings::write_room(&room.settings))
 }
 
 fn room(row: &AnyRow) -> Result<RoomDefinition, sqlx::Error> {

@@ -68,20 +68,45 @@ local function expire()
   return expired, again
 end
 
+-- The rate after `rate`, as the worst that is said of the site wants it.
+local function by_signal(rate)
+  local worst, start, increase = flow.worst(), room.set_signal_start, room.set_signal_increase
+  local after
+  if worst == 2 then
+    after = math.max(math.floor(rate / 2), room.set_signal_floor)
+  elseif worst == 1 then
+    after = rate
+  elseif worst == 0 then
+    after = rate + increase
+  elseif rate > start then
+    -- Nobody says anything: what was learned is forgotten step by step.
+    after = math.max(rate - increase, start)
+  else
+    after = math.min(rate + increase, start)
+  end
+  return math.min(math.max(after, room.set_signal_floor), room.set_signal_ceiling)
+end
+
 local function pace(inside)
-  if raw.set_pacer ~= 'aimd' then
-    put('pacer_rate', raw.set_pacer == 'fixed' and room.set_rate_milli or 0)
+  local kind = raw.set_pacer
+  if kind ~= 'aimd' and kind ~= 'signal' then
+    put('pacer_rate', kind == 'fixed' and room.set_rate_milli or 0)
   elseif room.line_ms >= room.pacer_due then
     -- Steps stay on a grid of ticks, so that jitter does not skip one; time that was missed is not made up.
     local grid = room.pacer_due + TICK
     local rate = math.floor(room.pacer_rate / 1000)
-    if inside >= room.set_aimd_threshold then
+    local due = grid <= room.line_ms and room.line_ms + TICK or grid
+    if kind == 'signal' then
+      local next_rate = by_signal(rate)
+      if flow.worst() == 2 and next_rate < rate then due = room.line_ms + room.set_signal_settle end
+      rate = next_rate
+    elseif inside >= room.set_aimd_threshold then
       rate = math.max(math.floor(rate / 2), room.set_aimd_floor)
     else
       rate = math.min(rate + room.set_aimd_increase, room.set_aimd_ceiling)
     end
     put('pacer_rate', rate * 1000)
-    put('pacer_due', grid <= room.line_ms and room.line_ms + TICK or grid)
+    put('pacer_due', due)
   end
 end
 
@@ -223,6 +248,7 @@ local swept = sweep(to_sweep)
 forget_marks()
 clear_index()
 local over = is_over()
+local flow_fields = over and {} or flow.after_tick()
 local settled = over and settle() or {}
 rebase()
 if redis.call('EXISTS', FREE) == 1 and redis.call('BITPOS', FREE, 1) < 0 then redis.call('UNLINK', FREE) end
@@ -235,6 +261,7 @@ local fields = { 'now', text(room.now), 'line_ms', text(room.line_ms), 'silence_
   'sweep_cursor', text(room.sweep_cursor), 'grant_no', text(room.grant_no), 'live_quota', text(room.live_quota) }
 for _, field in ipairs(call_fields) do fields[#fields + 1] = field end
 local ended = #expired + #again
+for _, field in ipairs(flow_fields) do fields[#fields + 1] = field end
 for _, field in ipairs(settled) do fields[#fields + 1] = field end
 record(over and 'settled' or 'ticked', fields)
 return answer({ 'done', count, ended, (lull_began or over) and 1 or 0, mass_absence and 1 or 0 })

@@ -36,14 +36,17 @@ local is_so_already = {
 local function reset()
   local new = settings_in(a)
   put('bucket', math.min(room.bucket, tonumber(new.burst) * TOKEN))
-  if raw.set_pacer == 'aimd' and new.pacer == 'aimd' then
-    local floor, ceiling = tonumber(new.aimd_floor) * 1000, tonumber(new.aimd_ceiling) * 1000
+  local kind = new.pacer
+  if raw.set_pacer == kind and (kind == 'aimd' or kind == 'signal') then
+    local floor, ceiling = tonumber(new[kind .. '_floor']) * 1000, tonumber(new[kind .. '_ceiling']) * 1000
     put('pacer_rate', math.min(math.max(room.pacer_rate, floor), ceiling))
   else
     put('pacer_rate', start_rate(new))
   end
   if new.opens_at ~= raw.set_opens_at then put('opened_at', '') end
+  local other_mode = (raw.set_mode or 'on') ~= new.mode
   store_settings(new)
+  if other_mode then flow.begin_auto() end
 end
 
 local make_so = {

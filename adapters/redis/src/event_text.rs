@@ -1,14 +1,15 @@
 //! A room's events as its stream holds them, one field a name; every one reads back as exactly `jari_line::Event`.
 
 use jari_line::{
-    Calls, Change, ClosedNext, EndReason, Event, PacerState, RoomEvent, SeqSet, Settled, Tick,
+    Calls, Change, ClosedNext, EndReason, Event, Flowed, PacerState, RoomEvent, SeqSet, Settled,
+    Tick, WalkedIn, Word,
 };
 use jari_units::{Millis, SubjectKey, Timestamp};
 
 use crate::answer::Answer;
 use crate::error::Failure;
 use crate::recovery_text::{self, Named};
-use crate::{seq_text, settings_text};
+use crate::{flow_text, seq_text, settings_text};
 
 /// An entry's fields by name.
 struct Fields(Vec<(String, Vec<u8>)>);
@@ -64,15 +65,16 @@ impl Fields {
                 now: self.time("now")?,
                 settings: Box::new(settings_text::read(self.text("settings")?)?),
             },
-            "joined" => Event::Joined {
-                first: self.number("first")?,
-                people: subjects(self.get("people")?)?,
-                granted: self.seqs("granted")?,
-                deadline: self.millis("deadline")?,
-            },
+            "joined" => self.joined()?,
             "ended" => Event::Ended { seqs: self.seqs("seqs")?, reason: self.reason()? },
             "seen" => Event::Seen { seqs: self.seqs("seqs")? },
-            "ticked" => Event::Ticked(Box::new(self.tick()?)),
+            "ticked" => match self.text("flow") {
+                None => Event::Ticked(Box::new(self.tick()?)),
+                Some(flow) => {
+                    let (tick, flow) = (self.tick()?, flow_text::read(flow)?);
+                    Event::Flowed(Box::new(Flowed { tick, flow }))
+                }
+            },
             "called" => Event::Called(self.calls()?),
             "touched" => {
                 Event::Touched { seqs: self.seqs("seqs")?, deadline: self.millis("deadline")? }
@@ -103,7 +105,24 @@ impl Fields {
                 floor: self.millis("floor")?,
             })),
             "attended" => Event::Attended { node: self.number("node")?, at: self.time("at")? },
+            "signalled" => Event::Signalled(Word {
+                source: self.number("source")?,
+                load: flow_text::load(self.number("load")?)?,
+                until: self.time("until")?,
+            }),
             _ => return None,
+        })
+    }
+
+    fn joined(&self) -> Option<Event> {
+        let (first, people) = (self.number("first")?, subjects(self.get("people")?)?);
+        let (granted, deadline) = (self.seqs("granted")?, self.millis("deadline")?);
+        Some(match self.text("walked") {
+            None => Event::Joined { first, people, granted, deadline },
+            Some(walked) => {
+                let walked = walked.parse().ok()?;
+                Event::WalkedIn(Box::new(WalkedIn { first, people, granted, deadline, walked }))
+            }
         })
     }
 

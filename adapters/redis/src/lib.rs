@@ -5,12 +5,14 @@
 
 mod address;
 mod answer;
+mod arguments;
 mod breaker;
 mod connect;
 mod due;
 mod error;
 mod event_text;
 mod feed;
+mod flow_text;
 mod groups;
 mod keys;
 mod limits;

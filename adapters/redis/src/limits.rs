@@ -124,6 +124,8 @@ pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
         ("SWEEP_SLICE", limits::SWEEP_SLICE),
         ("MASS_ABSENCE_MIN", limits::MASS_ABSENCE_MIN),
         ("PAYMENT_EXTENSION_MAX", limits::PAYMENT_EXTENSION_MAX.0),
+        ("SIGNAL_SOURCES_MAX", limits::SIGNAL_SOURCES_MAX as u64),
+        ("SIGNAL_SPAN_MAX", limits::SIGNAL_SPAN_MAX.0),
         ("EV_SEGMENT_BYTES", EV_SEGMENT_BYTES),
         ("EV_SEGMENT_EVENTS", EV_SEGMENT_EVENTS),
         ("CLEAR_SHARE", CLEAR_SHARE),

@@ -3,7 +3,7 @@
 use jari_line::{
     AdmitNowOutcome, AdmitOutcome, ChangeOutcome, ClosedNext, EndOutcome, ExtendOutcome,
     JoinOutcome, LeaveOutcome, PassGrant, PassOutcome, ReattachOutcome, RecoverOutcome,
-    RestoreOutcome, RevokeOutcome,
+    RestoreOutcome, RevokeOutcome, SignalOutcome,
 };
 use jari_units::{Incarnation, Millis, PassId, Timestamp};
 use redis::Value;
@@ -46,6 +46,7 @@ pub(crate) fn join(
                 message: answer.text()?,
             }),
             "full" => JoinOutcome::Full,
+            "off" => JoinOutcome::Off,
             other => return Err(odd(other)),
         });
     }
@@ -138,6 +139,15 @@ pub(crate) fn change(mut answer: Answer) -> Result<ChangeOutcome, Failure> {
     match answer.text()?.as_str() {
         "changed" => Ok(ChangeOutcome::Changed),
         "unchanged" => Ok(ChangeOutcome::Unchanged),
+        other => Err(odd(other)),
+    }
+}
+
+pub(crate) fn signal(mut answer: Answer) -> Result<SignalOutcome, Failure> {
+    match answer.text()?.as_str() {
+        "unheeded" => Ok(SignalOutcome::Unheeded),
+        "unchanged" => Ok(SignalOutcome::Unchanged),
+        "heard" => Ok(SignalOutcome::Heard),
         other => Err(odd(other)),
     }
 }

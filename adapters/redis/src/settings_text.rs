@@ -2,18 +2,22 @@
 
 use std::collections::HashMap;
 
-use jari_line::{Aimd, PacerKind, Settings};
+use jari_line::{Aimd, AutoQueue, Mode, PacerKind, Settings, Signal};
 use jari_units::{Millis, Timestamp};
 
 /// Every setting by name, in the order of the struct. An empty value is "not set".
 fn words(settings: &Settings) -> Vec<(&'static str, String)> {
     let number = |number: u64| number.to_string();
     let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.0.to_string());
-    let (pacer, aimd) = match settings.pacer {
-        PacerKind::Fixed => ("fixed", None),
-        PacerKind::Aimd(aimd) => ("aimd", Some(aimd)),
-        PacerKind::Manual => ("manual", None),
+    let (pacer, aimd, signal) = match settings.pacer {
+        PacerKind::Fixed => ("fixed", None, None),
+        PacerKind::Aimd(aimd) => ("aimd", Some(aimd), None),
+        PacerKind::Manual => ("manual", None, None),
+        PacerKind::Signal(signal) => ("signal", None, Some(signal)),
     };
+    let signal =
+        |of: fn(Signal) -> Option<u64>| signal.and_then(of).map_or_else(String::new, number);
+    let maybe = |limit: Option<u64>| limit.map_or_else(String::new, number);
     let aimd = |of: fn(Aimd) -> u64| aimd.map_or_else(String::new, |aimd| of(aimd).to_string());
     vec![
         ("capacity", number(settings.capacity)),
@@ -38,7 +42,33 @@ fn words(settings: &Settings) -> Vec<(&'static str, String)> {
         ("grouped", if settings.grouped { "1" } else { "" }.to_owned()),
         ("poll_near", number(settings.poll_near.0)),
         ("poll_far", number(settings.poll_far.0)),
+        ("mode", mode_word(settings.mode).to_owned()),
+        ("auto_live", maybe(settings.auto.at_live)),
+        ("auto_arrivals", maybe(settings.auto.at_arrivals_per_s)),
+        ("auto_quiet", number(settings.auto.quiet_for.0)),
+        ("signal_start", signal(|signal| Some(signal.start))),
+        ("signal_increase", signal(|signal| Some(signal.increase))),
+        ("signal_floor", signal(|signal| Some(signal.floor))),
+        ("signal_ceiling", signal(|signal| Some(signal.ceiling))),
+        ("signal_settle", signal(|signal| Some(signal.settle.0))),
+        ("signal_slow", signal(|signal| signal.slow.map(|slow| slow.0))),
+        ("signal_errors", signal(|signal| Some(signal.errors_percent))),
     ]
+}
+
+fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::On => "on",
+        Mode::Off => "off",
+        Mode::Auto => "auto",
+        Mode::Shadow => "shadow",
+    }
+}
+
+fn mode(word: &str) -> Option<Mode> {
+    [Mode::On, Mode::Off, Mode::Auto, Mode::Shadow]
+        .into_iter()
+        .find(|mode| mode_word(*mode) == word)
 }
 
 pub(crate) fn write(settings: &Settings) -> String {
@@ -73,7 +103,25 @@ pub(crate) fn from_words<'a>(of: impl Fn(&str) -> Option<&'a str>) -> Option<Set
             ceiling: number("aimd_ceiling")?,
             threshold: number("aimd_threshold")?,
         }),
+        "signal" => PacerKind::Signal(Signal {
+            start: number("signal_start")?,
+            increase: number("signal_increase")?,
+            floor: number("signal_floor")?,
+            ceiling: number("signal_ceiling")?,
+            settle: span("signal_settle")?,
+            slow: maybe("signal_slow")?.map(Millis),
+            errors_percent: number("signal_errors")?,
+        }),
         _ => return None,
+    };
+    // A release that knew no modes wrote none of this.
+    let (mode, auto) = match of("mode") {
+        None => (Mode::default(), AutoQueue::default()),
+        Some(word) => {
+            let (at_live, at_arrivals_per_s) = (maybe("auto_live")?, maybe("auto_arrivals")?);
+            let auto = AutoQueue { at_live, at_arrivals_per_s, quiet_for: span("auto_quiet")? };
+            (mode(word)?, auto)
+        }
     };
     Some(Settings {
         capacity: number("capacity")?,
@@ -93,6 +141,8 @@ pub(crate) fn from_words<'a>(of: impl Fn(&str) -> Option<&'a str>) -> Option<Set
         grouped: of("grouped")? == "1",
         poll_near: span("poll_near")?,
         poll_far: span("poll_far")?,
+        mode,
+        auto,
     })
 }
 
@@ -112,9 +162,16 @@ mod tests {
             ..Settings::default()
         };
         let manual = Settings { pacer: PacerKind::Manual, ..Settings::default() };
-        for settings in [Settings::default(), every_option, manual] {
+        let auto = AutoQueue { at_live: Some(7), ..AutoQueue::default() };
+        let pacer = PacerKind::Signal(Signal { slow: None, ..Signal::default() });
+        let modal = Settings { mode: Mode::Auto, auto, pacer, ..Settings::default() };
+        for settings in [Settings::default(), every_option, manual, modal] {
             assert_eq!(read(&write(&settings)), Some(settings));
         }
+        // What a release before modes writes.
+        let text = write(&Settings::default());
+        let older = text.split_once(" mode=").expect("it comes after the others").0;
+        assert_eq!(read(older), Some(Settings::default()));
         assert_eq!(read("capacity=5"), None);
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use jari_line::{
-    Clocks, ClosedNext, Control, Descent, Dump, Lineage, Notice, PacerState, Recovery, SeqSet,
-    Totals,
+    Clocks, ClosedNext, Control, Descent, Dump, Flow, Lineage, Notice, PacerState, Recovery,
+    SeqSet, Totals,
 };
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use redis::Value;
 
 use crate::answer::Answer;
 use crate::error::Failure;
-use crate::{recovery_text, seq_text, settings_text};
+use crate::{flow_text, recovery_text, seq_text, settings_text};
 
 /// What is read: all but the subjects, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +192,7 @@ impl Scalars {
                 recovery: self.recovery()?,
                 ..Descent::default()
             },
+            flow: self.flow()?,
             subjects: Vec::new(),
             blocked: Vec::new(),
             allowed: Vec::new(),
@@ -246,6 +247,14 @@ impl Scalars {
             stay_ms: self.number("t_stay_ms")?,
             mass_absences: self.number("t_mass_absences")?,
         })
+    }
+
+    /// Rooms of an older release have none of it.
+    fn flow(&self) -> Result<Flow, Failure> {
+        let of = |name: &str| self.0.get(name).map_or("", String::as_str);
+        let names =
+            ["auto_since", "auto_why", "auto_window", "auto_joined", "auto_busy", "words"].map(of);
+        flow_text::from_fields(names).ok_or_else(|| Failure::odd_answer("a flow that is none"))
     }
 
     fn lineage(&self) -> Result<Lineage, Failure> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupGrant, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, PassOutcome,
-    ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits, Settings,
-    Telling,
+    ExtendOutcome, GroupGrant, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss,
+    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits,
+    Settings, SignalOutcome, Source, Telling,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
 use jari_units::limits::ADMIT_MAX;
@@ -16,6 +16,7 @@ use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, Ro
 use crate::OpenError;
 use crate::address::Address;
 use crate::answer::Answer;
+use crate::arguments::{passes, subjects};
 use crate::due::{self, Round};
 use crate::error::Failure;
 use crate::event_text::change_words;
@@ -27,7 +28,7 @@ use crate::rooms::{Rooms, Said, Time};
 use crate::scripts::Scripts;
 use crate::state::Extent;
 use crate::wakes::Wakes;
-use crate::{keys, outcomes, recovery_text, settings_text};
+use crate::{flow_text, keys, outcomes, recovery_text, settings_text};
 
 /// Characters of a key prefix at most.
 const PREFIX_MAX: usize = 64;
@@ -264,15 +265,6 @@ impl RedisStore {
     }
 }
 
-fn subjects(subjects: &[SubjectKey]) -> Vec<Vec<u8>> {
-    vec![subjects.iter().flat_map(|subject| subject.0).collect()]
-}
-
-fn passes(passes: &[PassId]) -> Vec<Vec<u8>> {
-    let numbers = |id: &PassId| [id.incarnation, id.seq, u64::from(id.grant)].map(decimal);
-    passes.iter().flat_map(numbers).collect()
-}
-
 impl LineStore for RedisStore {
     fn create(&self, room: &RoomId, settings: Settings) -> Answered<'_, bool> {
         let room = room.clone();
@@ -470,6 +462,20 @@ impl LineStore for RedisStore {
         let room = room.clone();
         let own = vec![decimal(node)];
         Box::pin(async move { self.on("attend", &room, mark, own, |_, _| Ok(())).await })
+    }
+
+    fn signal(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        source: Source,
+        load: Load,
+        span: Millis,
+    ) -> Answered<'_, SignalOutcome> {
+        let room = room.clone();
+        let own = [source, flow_text::load_number(load), span.0].map(decimal).to_vec();
+        let outcome = |answer, _| outcomes::signal(answer);
+        Box::pin(async move { self.on("signal", &room, mark, own, outcome).await })
     }
 
     fn due(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {

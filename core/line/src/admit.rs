@@ -4,7 +4,8 @@ use jari_units::{Mark, Millis, Seq, Timestamp, limits};
 
 use crate::call::{Look, Turn, call};
 use crate::ledger::{Clocks, Ledger, Phase, TOKEN};
-use crate::{Calls, Done, Event, LostHistory, Room, SeqSet, Tick};
+use crate::mode::Afterwards;
+use crate::{Calls, Done, Event, Flow, Flowed, LostHistory, Room, SeqSet, Tick};
 
 /// What a limit group lends a room for one tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +42,14 @@ impl Room {
         grant: Option<GroupGrant>,
     ) -> Result<Done<AdmitOutcome>, LostHistory> {
         self.guard(mark)?;
-        let (outcome, tick) = self.ledger.tick(now, grant);
+        let (outcome, tick, flow) = self.ledger.tick(now, grant);
         let Some(settled) = self.ledger.settling(&tick) else {
-            return Ok(self.commit(outcome, Some(Event::Ticked(Box::new(tick)))));
+            let event = if flow == self.ledger.flow {
+                Event::Ticked(Box::new(tick))
+            } else {
+                Event::Flowed(Box::new(Flowed { tick, flow }))
+            };
+            return Ok(self.commit(outcome, Some(event)));
         };
         let outcome = AdmitOutcome { lull_began: true, ..outcome };
         Ok(self.commit(outcome, Some(Event::Settled(Box::new(settled)))))
@@ -51,14 +57,15 @@ impl Room {
 }
 
 impl Ledger {
-    fn tick(&self, now: Timestamp, grant: Option<GroupGrant>) -> (AdmitOutcome, Tick) {
+    fn tick(&self, now: Timestamp, grant: Option<GroupGrant>) -> (AdmitOutcome, Tick, Flow) {
         let mut tick = self.moved_clocks(now);
         let lull_began = tick.lull_until > self.clocks.lull_until;
         let (second_chance, expired) = self.ends_due(tick.silence_ms);
         let ended = second_chance.len() + expired.len();
         let live = self.passes.live() - ended;
 
-        tick.pacer = self.pacer.step(&self.settings, live, tick.line_ms);
+        let worst = self.flow.worst(tick.now);
+        tick.pacer = self.pacer.step(&self.settings, (live, worst), tick.line_ms);
         tick.bucket = self.filled_bucket(tick.line_ms, tick.pacer.rate_milli);
         let fresh = grant.filter(|grant| grant.grant_no > self.grant_no);
         tick.grant_no = fresh.map_or(self.grant_no, |grant| grant.grant_no);
@@ -84,7 +91,13 @@ impl Ledger {
         (tick.swept, tick.sweep_cursor) =
             self.sweep_slice(tick.silence_ms, &waiting, &present, called);
         (tick.second_chance, tick.expired) = (second_chance, expired);
-        (outcome, tick)
+        let live = live + outcome.called;
+        let gone = outcome.called + tick.swept.len();
+        let idle = live == 0 && waiting.len() == gone;
+        let after = Afterwards { live, not_called: present.len() - outcome.called, idle };
+        let auto = self.auto_after(&tick, after);
+        let flow = Flow { auto, words: self.flow.words_at(tick.now) };
+        (outcome, tick, flow)
     }
 
     /// The clocks at `now`. A late tick starts a lull: nobody is punished for a time when Jari could not hear them.

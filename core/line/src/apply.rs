@@ -4,7 +4,7 @@ use jari_units::{EventNo, Incarnation, Millis, Seq};
 use thiserror::Error;
 
 use crate::ledger::{Ledger, Notice, TOKEN};
-use crate::{Calls, Change, EndReason, Event, Pass, RoomEvent, SeqSet, Settings, Tick};
+use crate::{Calls, Change, EndReason, Event, Pass, RoomEvent, SeqSet, Settings, Tick, WalkedIn};
 
 /// An event that is not the next one of this history: the copy must be read anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -65,6 +65,12 @@ impl Ledger {
             Event::Reattached(reattached) => self.reattached(reattached),
             Event::Settled(settled) => self.settled(settled),
             Event::Attended { node, at } => self.attended(*node, *at),
+            Event::WalkedIn(walked_in) => self.walked_in(walked_in),
+            Event::Flowed(flowed) => {
+                self.ticked(&flowed.tick);
+                self.flow = flowed.flow.clone();
+            }
+            Event::Signalled(word) => self.signalled(*word),
         }
         Ok(())
     }
@@ -77,6 +83,11 @@ impl Ledger {
             self.cur.insert_range(first..=first + count - 1);
         }
         self.grant(granted, deadline);
+    }
+
+    fn walked_in(&mut self, event: &WalkedIn) {
+        self.joined(event.first, event.people.len() as u64, &event.granted, event.deadline);
+        self.bucket = self.bucket.saturating_sub(event.walked.saturating_mul(TOKEN));
     }
 
     /// Turns places into passes: the one way a pass comes to be.
@@ -249,6 +260,10 @@ impl Ledger {
         if settings.opens_at != self.settings.opens_at {
             self.control.opened_at = None;
         }
+        let other_mode = settings.mode != self.settings.mode;
         self.settings = settings;
+        if other_mode {
+            self.flow.auto = self.fresh_auto();
+        }
     }
 }

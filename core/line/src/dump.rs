@@ -3,7 +3,7 @@
 use jari_units::{Mark, Millis, Seq, SubjectKey};
 
 use crate::ledger::{Clocks, Control, Ledger};
-use crate::{Descent, PacerState, Pass, Passes, Room, SeqSet, Settings, Totals};
+use crate::{Descent, Flow, PacerState, Pass, Passes, Room, SeqSet, Settings, Totals};
 
 /// Every field that later behaviour depends on; ended places and stale presence, which nobody can observe, left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,7 @@ pub struct Dump {
     pub live_quota: u64,
     pub totals: Totals,
     pub descent: Descent,
+    pub flow: Flow,
     pub subjects: Vec<(SubjectKey, Seq)>,
     pub blocked: Vec<SubjectKey>,
     pub allowed: Vec<SubjectKey>,
@@ -61,6 +62,7 @@ impl Room {
             live_quota: ledger.live_quota,
             totals: ledger.totals,
             descent: ledger.descent.clone(),
+            flow: ledger.flow.clone(),
             subjects,
             blocked: self.subjects.blocked.iter().copied().collect(),
             allowed: self.subjects.allowed.iter().copied().collect(),
@@ -98,6 +100,7 @@ impl Ledger {
             live_quota: dump.live_quota,
             totals: dump.totals,
             descent: dump.descent,
+            flow: dump.flow,
         }
     }
 }

@@ -6,7 +6,9 @@
 use jari_units::{EventNo, Incarnation, Millis, NodeId, Seq, SubjectKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled};
+use crate::{
+    Change, Flow, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled, Word,
+};
 
 /// An event with its number: `event_no` rises by one per state-changing operation of an incarnation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +50,42 @@ pub enum Event {
     Settled(Box<Settled>),
     /// A node serves the room.
     Attended { node: NodeId, at: Timestamp },
+    /// As `Joined`, in an `auto` room that let newcomers in at once.
+    WalkedIn(Box<WalkedIn>),
+    /// As `Ticked`, where what the room knows of its traffic changed as well.
+    Flowed(Box<Flowed>),
+    /// How the site is doing.
+    Signalled(Word),
+}
+
+impl Event {
+    /// The tick in it, if it is one that goes on as usual.
+    #[must_use]
+    pub fn tick(&self) -> Option<&Tick> {
+        match self {
+            Event::Ticked(tick) => Some(tick),
+            Event::Flowed(flowed) => Some(&flowed.tick),
+            _ => None,
+        }
+    }
+}
+
+/// A join with admissions beside the tick: they are of the bucket as those of a tick are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WalkedIn {
+    pub first: Seq,
+    pub people: Vec<SubjectKey>,
+    pub granted: SeqSet,
+    pub deadline: Millis,
+    /// How many of the granted walked in; the others are on the allow list.
+    pub walked: u64,
+}
+
+/// A tick, and what the room knows of its traffic after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flowed {
+    pub tick: Tick,
+    pub flow: Flow,
 }
 
 /// Why a place or pass ended.

@@ -4,7 +4,7 @@ use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::ledger::{Ledger, Phase};
-use crate::{ClosedNext, Done, Event, LostHistory, PassGrant, Room, SeqSet};
+use crate::{ClosedNext, Done, Event, LostHistory, PassGrant, Room, SeqSet, WalkedIn};
 
 /// Outcomes in order of precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,8 @@ pub enum JoinOutcome {
     Blocked,
     /// Has a live pass already.
     Admitted(PassGrant),
-    /// On the allow list: got a pass without waiting. While the room recovers, only where a place is there to take.
+    /// Got a pass without waiting: on the allow list, or a newcomer to an `auto` room that does not queue. While the room
+    /// recovers, only where a place is there to take.
     Allowed(PassGrant),
     /// Has a place already.
     Waiting {
@@ -24,6 +25,8 @@ pub enum JoinOutcome {
     },
     /// The room lost history and is being told of it: nobody new gets a number. Show a receipt, or come back in a moment.
     Recovering,
+    /// The room is off: nobody needs a place.
+    Off,
     SoldOut,
     NotOpen {
         opens_at: Timestamp,
@@ -45,6 +48,9 @@ struct Batch {
     here: FxHashMap<SubjectKey, (Seq, bool)>,
     granted: SeqSet,
     waiting: u64,
+    /// Newcomers who may still walk in, and who did.
+    open: u64,
+    walked: u64,
 }
 
 impl Room {
@@ -64,14 +70,20 @@ impl Room {
             here: FxHashMap::default(),
             granted: SeqSet::default(),
             waiting: self.ledger.w.len(),
+            open: self.ledger.walk_ins(),
+            walked: 0,
         };
         let phase = self.ledger.phase();
         let outcomes =
             subjects.iter().map(|subject| self.join_one(*subject, &phase, &mut batch)).collect();
-        let Batch { first, people, granted, .. } = batch;
+        let Batch { first, people, granted, walked, .. } = batch;
         let changed = !people.is_empty() || !granted.is_empty();
         let deadline = self.ledger.claim_deadline();
-        let event = changed.then_some(Event::Joined { first, people, granted, deadline });
+        let event = match walked {
+            0 => Event::Joined { first, people, granted, deadline },
+            _ => Event::WalkedIn(Box::new(WalkedIn { first, people, granted, deadline, walked })),
+        };
+        let event = changed.then_some(event);
         Ok(self.commit(outcomes, event))
     }
 
@@ -96,6 +108,7 @@ impl Room {
             let seq = seq.unwrap_or_else(|| batch.next_place(subject));
             batch.here.insert(subject, (seq, true));
             batch.granted.insert(seq);
+            batch.open = batch.open.saturating_sub(1);
             return JoinOutcome::Allowed(self.ledger.new_grant(seq));
         }
         match seq {
@@ -112,7 +125,15 @@ impl Room {
                 return JoinOutcome::NotOpen { opens_at: *opens_at };
             }
             Phase::Closed(next) => return JoinOutcome::Closed(next.clone()),
+            Phase::Off => return JoinOutcome::Off,
             Phase::NotOpen { joinable: true, .. } | Phase::Open | Phase::Paused => {}
+        }
+        if batch.open > 0 {
+            (batch.open, batch.walked) = (batch.open - 1, batch.walked + 1);
+            let seq = batch.next_place(subject);
+            batch.here.insert(subject, (seq, true));
+            batch.granted.insert(seq);
+            return JoinOutcome::Allowed(self.ledger.new_grant(seq));
         }
         if batch.waiting >= self.ledger.settings.max_waiting {
             return JoinOutcome::Full;

@@ -6,7 +6,7 @@ use jari_units::{EventNo, Incarnation, Mark, Millis, PassId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::descent::{Descent, Recovery};
-use crate::{ClosedNext, PacerState, PassGrant, Passes, SeqSet, Settings};
+use crate::{ClosedNext, Flow, Mode, PacerState, PassGrant, Passes, SeqSet, Settings};
 
 /// One token in the bucket's unit: rate (per 1,000 s) x time (ms) gives millionths.
 pub(crate) const TOKEN: u64 = 1_000_000;
@@ -40,6 +40,9 @@ pub struct Ledger {
     /// Apart from the rest in stored copies, whose layout is older ([`Room::descend`](crate::Room::descend)).
     #[serde(skip)]
     pub(crate) descent: Descent,
+    /// Apart from the rest as well ([`Room::flowing`](crate::Room::flowing)).
+    #[serde(skip)]
+    pub(crate) flow: Flow,
 }
 
 /// The room's own clocks; all move only in the tick.
@@ -116,6 +119,8 @@ pub enum Phase {
     Paused,
     SoldOut,
     Closed(ClosedNext),
+    /// Nobody needs a pass, and nobody is called.
+    Off,
 }
 
 /// Where a place stands. Computed, never stored.
@@ -161,6 +166,7 @@ impl Ledger {
             live_quota: 0,
             totals: Totals::default(),
             descent: Descent::default(),
+            flow: Flow::default(),
         }
     }
 
@@ -312,6 +318,9 @@ impl Ledger {
 
     pub(crate) fn phase_at(&self, now: Timestamp) -> Phase {
         let settings = &self.settings;
+        if settings.mode == Mode::Off {
+            return Phase::Off;
+        }
         let quota_reached = settings.admit_total.is_some_and(|all| self.totals.admitted >= all);
         if self.control.sold_out || quota_reached {
             return Phase::SoldOut;

@@ -3,6 +3,7 @@
 use jari_units::{Millis, limits};
 use serde::{Deserialize, Serialize};
 
+use crate::Load;
 use crate::settings::{Aimd, PacerKind, Settings};
 
 /// The pacer's state: the rate the bucket fills at, and when the next step is due on the line clock.
@@ -21,25 +22,45 @@ impl PacerState {
     pub(crate) fn follow(&mut self, old: &Settings, new: &Settings) {
         match (old.pacer, new.pacer) {
             (PacerKind::Aimd(_), PacerKind::Aimd(aimd)) => {
-                let (floor, ceiling) = (aimd.floor * 1_000, aimd.ceiling * 1_000);
-                self.rate_milli = self.rate_milli.clamp(floor, ceiling);
+                self.keep_within(aimd.floor, aimd.ceiling)
+            }
+            (PacerKind::Signal(_), PacerKind::Signal(signal)) => {
+                self.keep_within(signal.floor, signal.ceiling);
             }
             _ => self.rate_milli = start_rate(new),
         }
     }
 
-    /// The state after a tick at `line_ms` with `live` passes.
-    pub(crate) fn step(self, settings: &Settings, live: u64, line_ms: Millis) -> Self {
-        let PacerKind::Aimd(aimd) = settings.pacer else {
-            return PacerState { rate_milli: start_rate(settings), ..self };
-        };
-        if line_ms < self.due {
+    fn keep_within(&mut self, floor: u64, ceiling: u64) {
+        self.rate_milli = self.rate_milli.clamp(floor * 1_000, ceiling * 1_000);
+    }
+
+    /// The state after a tick at `line_ms` with `live` passes, where `worst` is the worst that is said of the site.
+    pub(crate) fn step(
+        self,
+        settings: &Settings,
+        (live, worst): (u64, Option<Load>),
+        line_ms: Millis,
+    ) -> Self {
+        if line_ms < self.due && !matches!(settings.pacer, PacerKind::Fixed | PacerKind::Manual) {
             return self;
         }
         // Steps stay on a grid of ticks, so that jitter does not skip one; time that was missed is not made up.
         let next = self.due + limits::TICK;
         let due = if next <= line_ms { line_ms + limits::TICK } else { next };
-        PacerState { rate_milli: aimd.next(self.rate_milli, live), due }
+        match settings.pacer {
+            PacerKind::Fixed | PacerKind::Manual => {
+                PacerState { rate_milli: start_rate(settings), ..self }
+            }
+            PacerKind::Aimd(aimd) => {
+                PacerState { rate_milli: aimd.next(self.rate_milli, live), due }
+            }
+            PacerKind::Signal(signal) => {
+                let (rate, cut) = signal.next(self.rate_milli / 1_000, worst);
+                let due = if cut { line_ms + signal.settle } else { due };
+                PacerState { rate_milli: rate * 1_000, due }
+            }
+        }
     }
 }
 
@@ -48,6 +69,7 @@ fn start_rate(settings: &Settings) -> u64 {
         PacerKind::Fixed => settings.rate_milli,
         PacerKind::Aimd(aimd) => aimd.start * 1_000,
         PacerKind::Manual => 0,
+        PacerKind::Signal(signal) => signal.start * 1_000,
     }
 }
 
@@ -80,7 +102,7 @@ mod tests {
         let live = [0, 0, 0, 100, 99];
         let mut trace = vec![pacer.rate_milli / 1_000];
         for (second, live) in live.into_iter().enumerate() {
-            pacer = pacer.step(&settings, live, Millis::from_secs(second as u64));
+            pacer = pacer.step(&settings, (live, None), Millis::from_secs(second as u64));
             trace.push(pacer.rate_milli / 1_000);
         }
         assert_eq!(trace, [50, 55, 60, 65, 32, 37]);
@@ -92,7 +114,7 @@ mod tests {
         for (live, end) in [(0, 200), (1_000, 5)] {
             let mut pacer = PacerState::start(&settings);
             for second in 0..60 {
-                pacer = pacer.step(&settings, live, Millis::from_secs(second));
+                pacer = pacer.step(&settings, (live, None), Millis::from_secs(second));
             }
             assert_eq!(pacer.rate_milli, end * 1_000);
         }
@@ -103,7 +125,7 @@ mod tests {
         let settings = aimd();
         let mut pacer = PacerState::start(&settings);
         for at in [0, 5, 990, 1_003, 1_900, 2_000, 2_999, 3_000] {
-            pacer = pacer.step(&settings, 0, Millis(at));
+            pacer = pacer.step(&settings, (0, None), Millis(at));
         }
         assert_eq!(pacer.rate_milli, 70_000, "four seconds, four steps");
     }

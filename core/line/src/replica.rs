@@ -52,7 +52,7 @@ impl Replica {
             self.moved = Some((moved, self.ledger.clocks().now));
             self.pace.restart();
         }
-        if matches!(event.event, Event::Ticked(_)) && self.ledger.phase() == Phase::Open {
+        if event.event.tick().is_some() && self.ledger.phase() == Phase::Open {
             self.pace.sample(self.ledger.clocks().now, self.ledger.served());
         }
         Ok(())
@@ -61,9 +61,9 @@ impl Replica {
     fn would_move(&self, event: &Event) -> Option<Moved> {
         let change = match event {
             Event::Changed { change, .. } => change.as_ref(),
-            Event::Ticked(tick) => {
-                let began = tick.lull_until > self.ledger.clocks().lull_until;
-                return began.then_some(Moved::Lull);
+            Event::Ticked(_) | Event::Flowed(_) => {
+                let until = event.tick()?.lull_until;
+                return (until > self.ledger.clocks().lull_until).then_some(Moved::Lull);
             }
             Event::Lulled { .. } | Event::Settled(_) => return Some(Moved::Lull),
             _ => return None,
@@ -100,7 +100,7 @@ impl Replica {
         match ledger.phase() {
             Phase::Open => {}
             Phase::NotOpen { .. } => return Err(NoEstimate::NotOpen),
-            Phase::Paused => return Err(NoEstimate::Paused),
+            Phase::Paused | Phase::Off => return Err(NoEstimate::Paused),
             Phase::SoldOut | Phase::Closed(_) => return Err(NoEstimate::Closed),
         }
         let settings = ledger.settings();

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use jari_units::{Incarnation, Mark, Timestamp};
+use jari_units::{Incarnation, Mark, Seq, SubjectKey, Timestamp};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::ledger::Ledger;
 use crate::subjects::Subjects;
-use crate::{Descent, Event, OutOfOrder, RoomEvent, Settings};
+use crate::{Descent, Event, Flow, OutOfOrder, RoomEvent, Settings, WalkedIn};
 
 /// The whole state of a room. Cloning shares the subjects, so a checkpoint can be written elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,6 +68,13 @@ impl Room {
         self
     }
 
+    /// Gives a stored copy back what it had seen of its traffic.
+    #[must_use]
+    pub fn flowing(mut self, flow: Flow) -> Room {
+        self.ledger.flow = flow;
+        self
+    }
+
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -115,10 +122,10 @@ impl Room {
 
     fn index(&mut self, event: &Event) {
         match event {
-            Event::Joined { first, people, .. } => {
-                for (seq, subject) in (*first..).zip(people) {
-                    self.subjects.set(*subject, seq);
-                }
+            Event::Joined { first, people, .. } => self.give(*first, people),
+            Event::WalkedIn(walked_in) => {
+                let WalkedIn { first, people, .. } = walked_in.as_ref();
+                self.give(*first, people);
             }
             Event::Changed { change, .. } => self.list(change),
             Event::Reattached(reattached) => {
@@ -126,11 +133,17 @@ impl Room {
                     self.subjects.set(*subject, *seq);
                 }
             }
-            Event::Ticked(_) => {
+            Event::Ticked(_) | Event::Flowed(_) => {
                 let Ledger { w, passes, .. } = &self.ledger;
                 self.subjects.prune(|seq| w.contains(seq) || passes.get(seq).is_some());
             }
             _ => {}
+        }
+    }
+
+    fn give(&mut self, first: Seq, people: &[SubjectKey]) {
+        for (seq, subject) in (first..).zip(people) {
+            self.subjects.set(*subject, seq);
         }
     }
 

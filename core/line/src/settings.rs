@@ -4,6 +4,9 @@ use jari_units::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::stored::StoredSettings;
+use crate::{AutoQueue, Mode, Signal};
+
 /// Largest configurable number of live passes, waiting places and admissions per second.
 pub(crate) const COUNT_MAX: u64 = 100_000_000;
 /// Longest configurable span: a week.
@@ -13,6 +16,7 @@ pub(crate) const PRESENCE_WINDOW_MIN: Millis = Millis::from_secs(10);
 
 /// The line's settings. Every field has a default; [`Settings::check`] gives the bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredSettings", into = "StoredSettings")]
 pub struct Settings {
     /// Live passes at most, 0 to `COUNT_MAX`.
     pub capacity: u64,
@@ -46,6 +50,9 @@ pub struct Settings {
     /// Bounds of the poll interval that visitors are directed to.
     pub poll_near: Millis,
     pub poll_far: Millis,
+    pub mode: Mode,
+    /// When it queues in mode `auto`.
+    pub auto: AutoQueue,
 }
 
 /// What decides the rate.
@@ -57,6 +64,8 @@ pub enum PacerKind {
     Aimd(Aimd),
     /// Rate 0: the tenant admits.
     Manual,
+    /// As the site, or the gate before it, says that it does.
+    Signal(Signal),
 }
 
 /// Parameters of the `aimd` pacer; rates are admissions per second.
@@ -96,6 +105,8 @@ impl Default for Settings {
             grouped: false,
             poll_near: Millis::from_secs(1),
             poll_far: Millis::from_secs(10),
+            mode: Mode::On,
+            auto: AutoQueue::default(),
         }
     }
 }
@@ -129,8 +140,15 @@ impl Settings {
         span("poll_near_ms", self.poll_near, Millis(250))?;
         span("poll_far_ms", self.poll_far, self.poll_near)?;
         self.check_times()?;
+        self.auto.check()?;
+        if self.mode == Mode::Auto && self.grouped {
+            let problem =
+                "a room in a limit group cannot be auto: its admissions are lent for a tick".into();
+            return Err(SettingsError { field: "mode", problem });
+        }
         match self.pacer {
             PacerKind::Aimd(aimd) => aimd.check(),
+            PacerKind::Signal(signal) => signal.check(),
             PacerKind::Fixed | PacerKind::Manual => Ok(()),
         }
     }
@@ -170,7 +188,12 @@ impl Aimd {
     }
 }
 
-fn count(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), SettingsError> {
+pub(crate) fn count(
+    field: &'static str,
+    value: u64,
+    min: u64,
+    max: u64,
+) -> Result<(), SettingsError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
@@ -212,5 +235,14 @@ mod tests {
             broken(|s| s.pacer = PacerKind::Aimd(Aimd { start: 1, ..Aimd::default() })),
             "pacer.start"
         );
+        assert_eq!(broken(|s| s.auto.at_live = Some(0)), "queue_at_live");
+        assert_eq!(broken(|s| s.auto.at_arrivals_per_s = Some(0)), "queue_at_arrivals_per_s");
+        assert_eq!(broken(|s| s.auto.quiet_for = Millis(4_999)), "quiet_for_ms");
+        let grouped = |s: &mut Settings| (s.mode, s.grouped) = (Mode::Auto, true);
+        assert_eq!(broken(grouped), "mode");
+        let signal = |s: &mut Settings| {
+            s.pacer = PacerKind::Signal(Signal { errors_percent: 0, ..Signal::default() });
+        };
+        assert_eq!(broken(signal), "pacer.errors_percent");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jari_conformance::history::{self, Known, START, Step, by_name, people};
 use jari_line::{
     AdmitNow, AdmitNowOutcome, Dump, Event, JoinOutcome, PassOutcome, Replica, Room, RoomEvent,
-    Settings, Standing, StoreClock,
+    Settings, Standing, StoreClock, WalkedIn,
 };
 use jari_units::{Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 use proptest::test_runner::TestCaseError;
@@ -35,6 +35,7 @@ struct Life {
     allowed: u64,
     used: u64,
     initial_burst: u64,
+    walked: u64,
 }
 
 type Checked = Result<(), TestCaseError>;
@@ -68,6 +69,7 @@ impl Life {
             allowed: burst * 1_000_000,
             used: 0,
             initial_burst: burst,
+            walked: 0,
         }
     }
 
@@ -128,9 +130,16 @@ impl Life {
             Step::Change(change) => {
                 self.room.change(mark, change.as_ref().clone()).expect("own mark").event
             }
+            Step::Signal(source, load, ms) => {
+                let span = Millis(u64::from(*ms));
+                self.room.signal(mark, u64::from(*source), *load, span).expect("own mark").event
+            }
             Step::Restart => None,
         };
         if let Some(event) = event {
+            if let Event::WalkedIn(walked_in) = &event.event {
+                self.check_walk_in(walked_in, &before)?;
+            }
             self.replica.apply(&event).map_err(|gap| TestCaseError::fail(gap.to_string()))?;
             self.journal.push(event);
         }
@@ -145,6 +154,18 @@ impl Life {
                 self.given.insert(*seq);
             }
         }
+        Ok(())
+    }
+
+    /// Q4: walking in keeps to rate and capacity as a tick does. Q8: and overtakes nobody who waits.
+    fn check_walk_in(&mut self, event: &WalkedIn, before: &Dump) -> Checked {
+        self.walked += event.walked;
+        self.used += event.walked * 1_000_000;
+        ensure!(self.used <= self.allowed, "Q4: {} used of {} allowed", self.used, self.allowed);
+        let live = before.passes.len() as u64;
+        ensure!(live + event.walked <= before.settings.capacity, "Q4: walked in over the capacity");
+        let present = before.cur.union(&before.prev).intersection(&before.w);
+        ensure!(present.is_empty(), "Q8: {present:?} wait, present, while others walk in");
         Ok(())
     }
 
@@ -165,7 +186,7 @@ impl Life {
         );
         ensure!(done.outcome.called <= after.settings.per_tick, "more than per_tick");
         self.check_leases(&after)?;
-        if let Some(Event::Ticked(tick)) = done.event.as_ref().map(|event| &event.event)
+        if let Some(tick) = done.event.as_ref().and_then(|event| event.event.tick())
             && let Some(calls) = &tick.calls
         {
             check_order(&after, &calls.seqs, before.serving)?;
@@ -330,21 +351,23 @@ fn q1_to_q6_hold_over_long_histories() {
     #[expect(clippy::disallowed_methods, reason = "the seed of a test run is its one input")]
     let seed = std::env::var("JARI_SEED").ok();
     let mut runner = history::runner("core/line properties", CASES, seed);
-    let lived = std::cell::Cell::new((0usize, 0usize, 0u64));
+    let lived = std::cell::Cell::new((0usize, 0usize, 0u64, 0u64));
     let outcome = runner.run(&history::history(STEPS), |(settings, steps)| {
         let mut life = Life::new(settings);
         for step in &steps {
             life.play(step)?;
         }
-        let (all, events, admitted) = lived.get();
+        let (all, events, admitted, walked) = lived.get();
         let totals = life.room.dump().totals;
-        lived.set((all + steps.len(), events + life.journal.len(), admitted + totals.admitted));
+        let (events, admitted) = (events + life.journal.len(), admitted + totals.admitted);
+        lived.set((all + steps.len(), events, admitted, walked + life.walked));
         life.check_replay()
     });
-    let (steps, events, admitted) = lived.get();
-    println!("{steps} steps, {events} events, {admitted} admissions");
+    let (steps, events, admitted, walked) = lived.get();
+    println!("{steps} steps, {events} events, {admitted} admissions, {walked} walked in");
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
     assert!(admitted > 1_000, "the histories admit people");
+    assert!(walked > 100, "and let some walk in");
 }

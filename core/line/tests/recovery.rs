@@ -83,7 +83,7 @@ fn live(settings: &Settings, steps: &[Step]) -> Past1 {
             Step::EndPass(picks) => _ = room.end_pass(mark, &known.passes(picks)),
             Step::Revoke(who) => _ = room.revoke(mark, &people(who)),
             Step::Change(change) => _ = room.change(mark, change.as_ref().clone()),
-            Step::Extend(..) | Step::AdmitAfterStepBack(_) | Step::Restart => {}
+            Step::Extend(..) | Step::AdmitAfterStepBack(_) | Step::Signal(..) | Step::Restart => {}
         }
         let dump = room.dump();
         known.next_seq = dump.next_seq;
@@ -361,6 +361,7 @@ fn check_time_after(recovery: &mut Recovery, late: &[Receipt]) -> Checked {
         jari_line::PacerKind::Fixed => settings.rate_milli,
         jari_line::PacerKind::Aimd(aimd) => aimd.ceiling * 1_000,
         jari_line::PacerKind::Manual => 0,
+        jari_line::PacerKind::Signal(signal) => signal.ceiling * 1_000,
     };
     let allowed = bucket_from.bucket + rate * 41_000;
     ensure!(line_calls * 1_000_000 <= allowed, "Q4: {line_calls} called, {allowed} allowed");

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, LostHistory,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, LostHistory,
     PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome,
-    RoomEvent, SeenBits, Settings, Telling,
+    RoomEvent, SeenBits, Settings, SignalOutcome, Source, Telling,
 };
 use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 use thiserror::Error;
@@ -182,6 +182,17 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
 
     /// Says that a node serves the room; call it with each flush of presence. Recorded at most once in `ATTEND_EVERY`.
     fn attend(&self, room: &RoomId, mark: Mark, node: NodeId) -> Answer<'_, ()>;
+
+    /// A source says how the site is doing; its word counts for `span`, or until its next one. Of all sources' words the
+    /// worst steers the room's `signal` pacer.
+    fn signal(
+        &self,
+        room: &RoomId,
+        mark: Mark,
+        source: Source,
+        load: Load,
+        span: Millis,
+    ) -> Answer<'_, SignalOutcome>;
 
     /// The canonical state, for conformance and inspection.
     fn dump(&self, room: &RoomId) -> Answer<'_, Dump>;

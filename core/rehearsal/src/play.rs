@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jari_crowd::{Crowd, Person, Turn, What};
 use jari_line::{
-    Event, JoinOutcome, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings,
-    Standing, Tick,
+    JoinOutcome, Mode, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings, Standing,
+    Tick,
 };
 use jari_units::{Mark, Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 
@@ -98,12 +98,14 @@ fn subject(person: u32) -> SubjectKey {
 
 impl Play {
     fn new(plan: &Plan) -> Play {
-        // Times of the day mean nothing here: the rehearsal opens the room at once.
+        // Times of the day mean nothing here: the rehearsal opens the room at once. And it shows a line: what people meet once
+        // the room queues, whatever its mode is on other days.
         let settings = Settings {
             opens_at: None,
             joins_from: None,
             closes_at: None,
             grouped: false,
+            mode: Mode::On,
             ..plan.settings.clone()
         };
         let room = Room::create(settings, START, 0).outcome;
@@ -176,7 +178,7 @@ impl Play {
         let done = self.room.admit(Mark::NONE, START + self.now, None);
         let event = done.expect("no mark is never ahead").event;
         self.follow(event.as_deref());
-        if let Some(Event::Ticked(ticked)) = event.as_ref().map(|event| &event.event) {
+        if let Some(ticked) = event.as_ref().and_then(|event| event.event.tick()) {
             self.ticked(ticked, serving);
         }
         self.settle_ranges();

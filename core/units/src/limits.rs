@@ -65,6 +65,12 @@ pub const ATTEND_EVERY: Millis = Millis(20_000);
 /// Nodes that a room remembers; those heard of longest ago are forgotten first.
 pub const NODES_MAX: usize = 64;
 
+/// Whose words on a site's load a room remembers: a node each, and the site.
+pub const SIGNAL_SOURCES_MAX: usize = 64;
+
+/// A word on a site's load counts for no longer than this: what nobody repeats for so long is no news.
+pub const SIGNAL_SPAN_MAX: Millis = Millis::from_mins(5);
+
 /// Recoveries that old tokens of a room survive: one more than any incident needs, and a bound on what is stored.
 pub const LINEAGE_MAX: usize = 16;
 

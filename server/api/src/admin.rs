@@ -21,6 +21,8 @@ pub use live::{
 };
 pub use patch::merge;
 pub use room::{OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
-pub use settings::{AimdBody, NumberError, PacerBody, SettingsBody, rate_milli, rate_per_s};
-pub use stats::{RoomStats, StatsList};
+pub use settings::{
+    AimdBody, ModeName, NumberError, PacerBody, SettingsBody, SignalBody, rate_milli, rate_per_s,
+};
+pub use stats::{QueueReason, QueueingView, RoomStats, StatsList};
 pub use tenant::{TenantBody, TenantList, TenantView};

@@ -11,7 +11,10 @@ mod visitor;
 pub use problem::{Code, PROBLEM_JSON, Problem};
 pub use room::{Identity, LineState, LineView, Moved, NoticeView, RoomView, Title};
 pub use stream::{Empty, Reconnect};
-pub use tenant::{AdmitAnswer, AdmitRequest, EntryCreated, EntryRequest, Granted};
+pub use tenant::{
+    AdmitAnswer, AdmitRequest, EntryCreated, EntryRequest, Granted, LoadLevel, SignalAnswer,
+    SignalRequest,
+};
 pub use utc::Utc;
 pub use visitor::{
     EstimateView, JoinRequest, NoEstimate, PassView, PlaceStatus, PlaceView, VisitorCreated,

@@ -59,6 +59,8 @@ codes! {
     MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed" "This address does not take that method";
     RequestTimeout REQUEST_TIMEOUT "request_timeout" "The request came too slowly";
     NotOpen CONFLICT "not_open" "The room is not open yet";
+    NotNeeded CONFLICT "not_needed" "Nobody needs a place here now; go on";
+    PacerHeedsNone CONFLICT "pacer_heeds_none" "The room's pacer heeds no signals";
     AlreadyExists CONFLICT "already_exists" "Something of that name exists";
     VersionConflict CONFLICT "version_conflict" "It was changed meanwhile; read it again";
     GroupInUse CONFLICT "group_in_use" "Rooms still belong to this limit group";

@@ -49,6 +49,8 @@ pub enum LineState {
     /// The store lost some of the line's history, and it is being put together again: places are kept, positions are told
     /// again in half a minute at most.
     Recovering,
+    /// Nobody needs a pass, and nobody is called; those who wait keep their places.
+    Off,
 }
 
 impl From<&jari_line::Ledger> for LineState {
@@ -61,6 +63,7 @@ impl From<&jari_line::Ledger> for LineState {
             Phase::Paused => LineState::Paused,
             Phase::SoldOut => LineState::SoldOut,
             Phase::Closed(_) => LineState::Closed,
+            Phase::Off => LineState::Off,
         }
     }
 }

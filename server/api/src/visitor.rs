@@ -103,6 +103,9 @@ pub struct PlaceView {
     /// Only while admitted, and only for who may have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassView>,
+    /// Nobody is held up now: go there. The place is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub go_to: Option<String>,
     pub server_time: Utc,
 }
 

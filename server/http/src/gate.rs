@@ -1,10 +1,13 @@
 //! The gate's decision: who passes, who is sent to the line. Knows no route; the reverse proxy will ask the same.
 
+mod arrival;
+
+use std::net::IpAddr;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use jari_api::{Code, Utc};
-use jari_line::{LostHistory, PassGrant, PassOutcome, ReattachOutcome, Standing};
+use jari_line::{LostHistory, Mode, PassGrant, PassOutcome, ReattachOutcome, Standing};
 use jari_pass::PassToken;
 use jari_ports::{OnStoreFailure, RoomDefinition, StoreError};
 use jari_units::limits::TICK;
@@ -14,6 +17,7 @@ use tokio::time::timeout;
 use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;
 use crate::identity;
+use crate::metrics::Would;
 use crate::place_view::{acknowledged_end, sign_pass};
 use crate::problem_response::Refusal;
 use crate::receipts;
@@ -41,14 +45,16 @@ pub(crate) enum Passage {
         subject: SubjectKey,
         /// The end that the store has acknowledged.
         expires_at: Timestamp,
-        /// The pass cookie with its new end.
-        renewed: Option<HeaderValue>,
+        /// The pass cookie with its new end; all there are of who has just walked in.
+        cookies: Vec<HeaderValue>,
     },
-    /// The store is down and the room's policy is to let everybody pass.
-    Unchecked,
+    /// Everybody passes: the store is down and that is the room's policy, or its mode says so.
+    Unchecked { why: &'static str, cookies: Vec<HeaderValue> },
     Refused {
         reason: &'static str,
         poll_after: Millis,
+        /// Of who got a place in line with this very request.
+        cookies: Vec<HeaderValue>,
     },
 }
 
@@ -64,11 +70,19 @@ impl Passage {
                 headers.insert("jari-subject", text(format!("{subject:032x}")));
                 headers.insert("jari-pass-expires", text(Utc(*expires_at).to_string()));
             }
-            Passage::Unchecked => {
-                let why = HeaderValue::from_static("store_unavailable");
-                headers.insert("jari-unchecked", why);
+            Passage::Unchecked { why, .. } => {
+                headers.insert("jari-unchecked", HeaderValue::from_static(why));
             }
             Passage::Refused { .. } => {}
+        }
+    }
+
+    /// What the visitor's browser is to keep.
+    pub(crate) fn into_cookies(self) -> Vec<HeaderValue> {
+        match self {
+            Passage::Admitted { cookies, .. }
+            | Passage::Unchecked { cookies, .. }
+            | Passage::Refused { cookies, .. } => cookies,
         }
     }
 }
@@ -79,11 +93,36 @@ struct Live {
     expires_at: Timestamp,
 }
 
-/// Decides whether a request passes.
+/// Decides whether a request from `address` passes.
 ///
 /// # Errors
 /// 503 `store_unavailable` or `recovering` where the room lets nobody pass while the store is down, or has lost the pass.
 pub(crate) async fn check(
+    state: &AppState,
+    entry: &RoomEntry,
+    headers: &HeaderMap,
+    address: IpAddr,
+) -> Result<Passage, Refusal> {
+    let room = entry.definition();
+    match room.settings.mode {
+        Mode::Off => {
+            state.metrics.shadowed(room.id.as_str(), Would::Off);
+            Ok(Passage::Unchecked { why: "off", cookies: Vec::new() })
+        }
+        // Apart, as below: most rooms are on, and their futures should not be larger for the others.
+        Mode::Shadow => Ok(Box::pin(arrival::shadow(state, entry, headers, address)).await),
+        Mode::On => checked(state, entry, headers).await,
+        Mode::Auto => match checked(state, entry, headers).await? {
+            Passage::Refused { reason, .. } => {
+                Box::pin(arrival::walk_in(state, entry, headers, address, reason)).await
+            }
+            passage => Ok(passage),
+        },
+    }
+}
+
+/// As a room decides that is on.
+async fn checked(
     state: &AppState,
     entry: &RoomEntry,
     headers: &HeaderMap,
@@ -104,9 +143,9 @@ pub(crate) async fn check(
     };
     match use_pass(state, &runtime, &token).await {
         Ok(Some(live)) => {
-            let renewed = renew(state, &room, &token, &live);
+            let cookies = renew(state, &room, &token, &live).into_iter().collect();
             let (pass, subject, expires_at) = (token.pass, token.subject, live.expires_at);
-            Ok(Passage::Admitted { pass, subject, expires_at, renewed })
+            Ok(Passage::Admitted { pass, subject, expires_at, cookies })
         }
         Ok(None) => Ok(refused(ENDED)),
         Err(BatchError::Store(error)) if error.is_away() => without_store(state, &room, &token),
@@ -119,7 +158,11 @@ pub(crate) async fn check(
 }
 
 fn refused(reason: &'static str) -> Passage {
-    Passage::Refused { reason, poll_after: POLL_AFTER }
+    Passage::Refused { reason, poll_after: POLL_AFTER, cookies: Vec::new() }
+}
+
+fn store_unavailable() -> Passage {
+    Passage::Unchecked { why: "store_unavailable", cookies: Vec::new() }
 }
 
 /// The room's policy, where the store is known to be down.
@@ -131,7 +174,7 @@ fn on_store_failure(state: &AppState, room: &RoomDefinition) -> Result<Option<Pa
         }
         OnStoreFailure::Pass if health.refusing_for() >= Some(FAIL_OPEN_AFTER) => {
             state.metrics.passed_unchecked(room.id.as_str());
-            Ok(Some(Passage::Unchecked))
+            Ok(Some(store_unavailable()))
         }
         _ => Ok(None),
     }
@@ -150,7 +193,7 @@ fn without_store(
         return Ok(refused("expired"));
     }
     let PassToken { pass, subject, expires_at, .. } = *token;
-    Ok(Passage::Admitted { pass, subject, expires_at, renewed: None })
+    Ok(Passage::Admitted { pass, subject, expires_at, cookies: Vec::new() })
 }
 
 /// The room lost history and nobody knows yet how the pass stands: not 428, which would send its owner away.
@@ -164,7 +207,7 @@ fn while_recovering(
         OnStoreFailure::Wait | OnStoreFailure::Pass if good => without_store(state, room, token),
         OnStoreFailure::Pass => {
             state.metrics.passed_unchecked(room.id.as_str());
-            Ok(Passage::Unchecked)
+            Ok(store_unavailable())
         }
         OnStoreFailure::Wait | OnStoreFailure::Refuse => Err(Refusal::new(Code::Recovering)),
     }

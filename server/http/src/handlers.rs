@@ -8,4 +8,5 @@ pub(crate) mod gate;
 pub(crate) mod join;
 pub(crate) mod place;
 pub(crate) mod room;
+pub(crate) mod signal;
 pub(crate) mod visitors;

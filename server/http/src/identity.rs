@@ -79,12 +79,18 @@ pub(crate) fn entry_subject(keys: &KeyRing, room: &RoomId, subject: &Subject) ->
 /// A fresh anonymous identity: the token and its end.
 #[must_use]
 pub(crate) fn new_visitor(state: &AppState) -> (String, Timestamp) {
+    let expires_at = state.clock.now() + VISITOR_TTL;
+    (new_visitor_with_id(state).0, expires_at)
+}
+
+/// A fresh anonymous identity: the token and the id in it.
+#[must_use]
+pub(crate) fn new_visitor_with_id(state: &AppState) -> (String, [u8; 16]) {
     let mut id = [0; 16];
     state.entropy.fill(&mut id);
     let now = state.clock.now();
-    let expires_at = now + VISITOR_TTL;
-    let token = VisitorToken { id, room: None, issued_at: now, expires_at };
-    (state.keys().sign(&token), expires_at)
+    let token = VisitorToken { id, room: None, issued_at: now, expires_at: now + VISITOR_TTL };
+    (state.keys().sign(&token), id)
 }
 
 /// The cookie of a fresh anonymous identity, for a browser that shows no good one.

@@ -11,7 +11,7 @@ use crate::jitter::Jitter;
 
 #[derive(Debug)]
 pub struct Losses {
-    /// Drawn at the node's start.
+    /// Drawn at the node's start; never 0, which is a site's own word ([`jari_line::SITE`]).
     pub(crate) node: NodeId,
     control: Arc<dyn Control>,
     /// A store that lost a room may have lost its groups too.
@@ -34,7 +34,7 @@ impl From<&RoomDefinition> for Defined {
 impl Losses {
     #[must_use]
     pub fn new(jitter: &Jitter, control: Arc<dyn Control>) -> Self {
-        Losses { node: jitter.next(), control, groups: AtomicBool::new(false) }
+        Losses { node: jitter.next().max(1), control, groups: AtomicBool::new(false) }
     }
 
     pub(crate) fn note(&self) {

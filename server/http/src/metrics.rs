@@ -88,6 +88,34 @@ pub enum StoreOutcome {
     Silent,
 }
 
+/// What a gate would have done, had the room's mode let it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Would {
+    /// Nobody looked: the room is off.
+    Off,
+    Pass,
+    /// Sent to the line, or kept there.
+    Wait,
+    /// Turned away: the room is full or closed, or the limit of joins is reached.
+    Refuse,
+    /// The store did not answer in time.
+    Unknown,
+}
+
+impl Would {
+    const ALL: [Would; 5] = [Would::Off, Would::Pass, Would::Wait, Would::Refuse, Would::Unknown];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Would::Off => "off",
+            Would::Pass => "pass",
+            Would::Wait => "wait",
+            Would::Refuse => "refuse",
+            Would::Unknown => "unknown",
+        }
+    }
+}
+
 /// Something that is kept ready for the next who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cache {
@@ -238,6 +266,11 @@ impl Metrics {
         self.numbers.passed_unchecked(room);
     }
 
+    /// The gate of `room` let a request pass, as the room's mode wants it; it would else have done this.
+    pub(crate) fn shadowed(&self, room: &str, would: Would) {
+        self.numbers.shadowed(room, would);
+    }
+
     /// Everything, with what was observed, as text.
     #[must_use]
     pub fn scrape(&self, format: TextFormat, observed: Observed) -> String {
@@ -358,6 +391,8 @@ mod tests {
         metrics.told(Notice::Line, Duration::from_millis(30), 1_000);
         metrics.cache_asked(Cache::RoomView, true);
         metrics.passed_unchecked("shop");
+        metrics.shadowed("shop", Would::Off);
+        metrics.shadowed("shop", Would::Wait);
         let _stream = metrics.stream_opened();
         let text = scrape(&metrics, TextFormat::OpenMetrics);
         for line in [
@@ -370,6 +405,8 @@ mod tests {
             r#"jari_notice_latency_seconds_count{frame="line"} 1000"#,
             r#"jari_cache_requests_total{cache="room_view",outcome="hit"} 1"#,
             r#"jari_gate_unchecked_total{room="shop"} 1"#,
+            r#"jari_gate_off_total{room="shop"} 1"#,
+            r#"jari_gate_shadow_total{room="shop",would="wait"} 1"#,
             "jari_tick_duration_seconds_count 1",
             "jari_streams 1",
             "jari_store_down_seconds 1.5",

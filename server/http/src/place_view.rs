@@ -1,7 +1,7 @@
 //! One person's place as they are told it, from the replica. Signs tokens, but checks none and asks no store.
 
 use jari_api::{EstimateView, NoEstimate, PassView, PlaceStatus, PlaceView};
-use jari_line::{PassGrant, Standing, poll_interval};
+use jari_line::{Mode, PassGrant, Standing, poll_interval};
 use jari_pass::{PassToken, PlaceToken, StreamKey};
 use jari_ports::RoomDefinition;
 use jari_units::{Incarnation, Millis, Seq, SubjectKey, Timestamp};
@@ -41,6 +41,9 @@ pub(crate) fn see(
     let (status, position) = status(standing);
     let waiting = ledger.waiting();
     let directed = directed(live, standing, state.jitter.next_u32());
+    // Nobody is held up in these: who waits goes on, and keeps the place.
+    let goes_on =
+        matches!(room.settings.mode, Mode::Off | Mode::Shadow) && status != PlaceStatus::Ended;
     let estimate = position.map(|position| live.replica().estimate(position));
     let view = PlaceView {
         room: room.id.to_string(),
@@ -60,6 +63,7 @@ pub(crate) fn see(
         stream_key: None,
         visitor_token: None,
         pass: None,
+        go_to: goes_on.then(|| room.target_url.clone()),
         server_time: state.clock.now().into(),
     };
     let incarnation = (!ledger.is_recovering()).then(|| ledger.mark().incarnation);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
 use jari_api::{Code, PlaceView};
-use jari_line::{JoinOutcome, PassGrant, Standing};
+use jari_line::{JoinOutcome, Mode, PassGrant, Standing};
 use jari_pass::PlaceToken;
 use jari_ports::RoomDefinition;
 use jari_units::limits::TICK;
@@ -42,6 +42,10 @@ pub(crate) async fn join(
 ) -> Result<Told, Refusal> {
     let entry = state.room_entry(room)?;
     let definition = entry.definition();
+    if definition.settings.mode == Mode::Off {
+        let target = goes_on(state, &definition, headers);
+        return Err(Refusal::new(Code::NotNeeded).with("target_url", target));
+    }
     let joiner = identity::joiner(state, &definition, headers, entry_token)?;
     state
         .join_limiter
@@ -62,15 +66,31 @@ pub(crate) async fn join(
 
 /// Whoever was on the way to somewhere goes there with the pass.
 fn lead_back(state: &AppState, room: &RoomDefinition, headers: &HeaderMap, mut told: Told) -> Told {
-    if let Some(pass) = &mut told.view.pass
-        && let Some(back) = original_url::remembered(room, headers, state.options.secure())
-    {
-        pass.target_url = back;
+    let goes = told.view.pass.as_mut().map(|pass| &mut pass.target_url);
+    let goes = goes.into_iter().chain(&mut told.view.go_to);
+    if let Some(back) = original_url::remembered(room, headers, state.options.secure()) {
+        goes.for_each(|target| target.clone_from(&back));
     }
     told
 }
 
-fn tell_joined(
+/// Where to go instead of waiting, in a room that holds nobody up now.
+#[must_use]
+pub(crate) fn goes_on(
+    state: &AppState,
+    room: &RoomDefinition,
+    headers: &HeaderMap,
+) -> Option<String> {
+    let holds = !matches!(room.settings.mode, Mode::Off | Mode::Shadow);
+    let back = || original_url::remembered(room, headers, state.options.secure());
+    (!holds).then(|| back().unwrap_or_else(|| room.target_url.clone()))
+}
+
+/// Tells a join's outcome.
+///
+/// # Errors
+/// What a join that gave no place is answered.
+pub(crate) fn tell_joined(
     state: &AppState,
     room: &RoomDefinition,
     runtime: &RoomRuntime,

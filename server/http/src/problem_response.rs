@@ -87,6 +87,7 @@ impl Refusal {
         let refusal = match outcome {
             JoinOutcome::Blocked => Refusal::new(Code::Blocked),
             JoinOutcome::Recovering => Refusal::new(Code::Recovering),
+            JoinOutcome::Off => Refusal::new(Code::NotNeeded),
             JoinOutcome::SoldOut => Refusal::new(Code::RoomSoldOut),
             JoinOutcome::NotOpen { opens_at } => {
                 Refusal::new(Code::NotOpen).with("opens_at", Utc(*opens_at).to_string())

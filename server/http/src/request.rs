@@ -44,11 +44,13 @@ pub(crate) struct ClientAddress(pub IpAddr);
 impl FromRequestParts<AppState> for ClientAddress {
     type Rejection = Infallible;
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
-        Ok(ClientAddress(of_request(parts, state)))
+        Ok(ClientAddress(client_of(parts, state)))
     }
 }
 
-fn of_request(parts: &Parts, state: &AppState) -> IpAddr {
+/// The address of who sent a request, by the hops that are trusted.
+#[must_use]
+pub(crate) fn client_of(parts: &Parts, state: &AppState) -> IpAddr {
     // A request that came over no socket is a test's own.
     let peer = parts.extensions.get::<Peer>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());

@@ -16,6 +16,8 @@ mod public_view;
 pub(crate) mod recovery;
 mod recovery_receipts;
 mod rest;
+mod site_load;
+mod waking;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +56,7 @@ use presence::Presence;
 use public_view::PublicView;
 use recovery::Recovery;
 use rest::Rest;
+use site_load::SiteLoad;
 
 /// A replica in the same process follows within microseconds; after this the caller is answered all the same.
 const CATCH_UP_MAX: Duration = Duration::from_secs(1);
@@ -81,6 +84,9 @@ pub struct RoomRuntime {
     /// Passes used since the last flush.
     used: Mutex<FxHashSet<PassId>>,
     presence: Presence,
+    site: SiteLoad,
+    /// When it was last woken though nobody was in it.
+    woken: tokio::sync::Mutex<Option<Instant>>,
     /// Of the task that sends what gathers in `used`, `presence` and `hub`.
     collecting: Rest,
     pacing: PollPacing,
@@ -134,6 +140,8 @@ impl RoomRuntime {
             suspecting: AtomicBool::new(false),
             used: Mutex::default(),
             presence: Presence::default(),
+            site: SiteLoad::new(),
+            woken: tokio::sync::Mutex::default(),
             collecting: Rest::default(),
             pacing: PollPacing::new(),
             hub: Arc::default(),
@@ -372,7 +380,7 @@ impl RoomRuntime {
             let dwells = metrics::dwells(live.ledger(), &event.event);
             live.apply(event)?;
             self.counts.add_dwells(&dwells);
-            let ticked = matches!(event.event, Event::Ticked(_));
+            let ticked = event.event.tick().is_some();
             let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
             ((before, live.ledger().serving()), frame, live.ledger().mark(), dwells)
         };
@@ -415,7 +423,8 @@ impl RoomRuntime {
 
     /// Nothing has gathered here since the last flush, and nobody listens.
     fn has_nothing_to_send(&self) -> bool {
-        self.presence.is_empty() && self.used.lock().is_empty() && !self.hub.has_streams()
+        let quiet = self.presence.is_empty() && self.used.lock().is_empty();
+        quiet && !self.hub.has_streams() && self.site.is_quiet()
     }
 
     /// What the metrics show of it.

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use crate::call_log::{CallLog, log_call};
 use crate::elsewhere::{api_of, pages_of};
 use crate::guard;
-use crate::handlers::{admin, admit, entries, events, gate, join, place, room, visitors};
+use crate::handlers::{admin, admit, entries, events, gate, join, place, room, signal, visitors};
 use crate::pages;
 use crate::problem_response::Refusal;
 use crate::roles::{Role, Roles};
@@ -83,6 +83,7 @@ fn web() -> OpenApiRouter<AppState> {
     visitors()
         // Tenants
         .routes(routes!(entries::create))
+        .routes(routes!(signal::signal))
         // Operators
         .routes(routes!(admin::live::events))
         .routes(routes!(admin::live::history))

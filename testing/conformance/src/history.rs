@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use jari_line::{AdmitNow, Aimd, Change, ClosedNext, PacerKind, SeenBits, SeqSet, Settings};
+use jari_line::{
+    AdmitNow, Aimd, AutoQueue, Change, ClosedNext, Load, Mode, PacerKind, SeenBits, SeqSet,
+    Settings, Signal,
+};
 use jari_units::{Millis, PassId, Seq, SubjectKey, Timestamp};
 use proptest::prelude::*;
 use proptest::strategy::Union;
@@ -36,6 +39,8 @@ pub enum Step {
     EndPass(Vec<u8>),
     Revoke(Vec<u8>),
     Change(Box<Change>),
+    /// A source says how the site is doing, for so many milliseconds.
+    Signal(u8, Load, u32),
     /// The store stops and starts again; the core goes on.
     Restart,
 }
@@ -114,6 +119,11 @@ pub fn settings() -> impl Strategy<Value = Settings> {
         6 => Just(PacerKind::Fixed),
         2 => Just(PacerKind::Aimd(Aimd { start: 4, increase: 1, floor: 1, ceiling: 9, threshold: 6 })),
         1 => Just(PacerKind::Manual),
+        2 => (prop::option::of(1u64..900), 1u64..=100).prop_map(|(slow, errors_percent)| {
+            let (slow, settle) = (slow.map(Millis), Millis::from_secs(3));
+            let rates = Signal { start: 4, increase: 1, floor: 1, ceiling: 9, ..Signal::default() };
+            PacerKind::Signal(Signal { settle, slow, errors_percent, ..rates })
+        }),
     ];
     let counts = prop_oneof![
         5 => (0u64..20, 0u64..8_000, 1u64..12, 1u64..10, 5u64..60),
@@ -121,7 +131,8 @@ pub fn settings() -> impl Strategy<Value = Settings> {
     ];
     let spans = (5u64..40, 5u64..40, 0u64..120, 10u64..40);
     let rest = (prop::option::weighted(0.15, 5u64..60), prop::option::weighted(0.2, 0u64..60));
-    (pacer, counts, spans, rest).prop_map(|(pacer, counts, spans, (admit_total, opens_in))| {
+    (pacer, counts, spans, rest, mode()).prop_map(|(pacer, counts, spans, rest, (mode, auto))| {
+        let (admit_total, opens_in) = rest;
         let (capacity, rate_milli, burst, per_tick, max_waiting) = counts;
         let secs = Millis::from_secs;
         Settings {
@@ -140,9 +151,30 @@ pub fn settings() -> impl Strategy<Value = Settings> {
             joins_from: opens_in
                 .filter(|secs| secs % 2 == 0)
                 .map(|secs| START + Millis(secs * 500)),
+            mode,
+            auto,
             ..Settings::default()
         }
     })
+}
+
+/// Half of the rooms are on; the others are mostly `auto`, with thresholds that a history meets.
+fn mode() -> impl Strategy<Value = (Mode, AutoQueue)> {
+    let mode = prop_oneof![
+        5 => Just(Mode::On),
+        4 => Just(Mode::Auto),
+        1 => Just(Mode::Shadow),
+        1 => Just(Mode::Off),
+    ];
+    let some = |most: u64| prop::option::weighted(0.7, 1..most);
+    let auto = (some(20), some(40), 5u64..12).prop_map(|(at_live, at_arrivals_per_s, quiet)| {
+        AutoQueue { at_live, at_arrivals_per_s, quiet_for: Millis::from_secs(quiet) }
+    });
+    (mode, auto)
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    prop_oneof![Just(Load::Ok), Just(Load::Busy), Just(Load::Overloaded)]
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -184,6 +216,12 @@ pub fn step() -> impl Strategy<Value = Step> {
         (2, picks().prop_map(Step::EndPass).boxed()),
         (1, some().prop_map(Step::Revoke).boxed()),
         (4, change().prop_map(|change| Step::Change(Box::new(change))).boxed()),
+        (
+            3,
+            (0u8..4, load(), 0u32..20_000)
+                .prop_map(|(of, load, ms)| Step::Signal(of, load, ms))
+                .boxed(),
+        ),
         (1, Just(Step::Restart).boxed()),
     ];
     Union::new_weighted(weighted)

@@ -172,6 +172,11 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
                 let ours = self.room.change(mark, change.as_ref().clone());
                 same("change", theirs, ours)?.event
             }
+            Step::Signal(source, load, ms) => {
+                let (source, span) = (u64::from(*source), Millis(u64::from(*ms)));
+                let theirs = store.signal(&id, mark, source, *load, span).await;
+                same("signal", theirs, self.room.signal(mark, source, *load, span))?.event
+            }
             Step::Restart => {
                 self.restart().await?;
                 None

@@ -48,6 +48,25 @@ impl SeenRequest {
 struct Shared {
     seen: Mutex<Vec<SeenRequest>>,
     connections: AtomicUsize,
+    at_once: AtomicUsize,
+    most_at_once: AtomicUsize,
+}
+
+/// A request that is being worked on.
+struct Working(Arc<Shared>);
+
+impl Working {
+    fn new(shared: &Arc<Shared>) -> Self {
+        let now = shared.at_once.fetch_add(1, Ordering::SeqCst) + 1;
+        shared.most_at_once.fetch_max(now, Ordering::SeqCst);
+        Working(shared.clone())
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.at_once.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Ends when it is dropped.
@@ -111,6 +130,12 @@ impl FakeSite {
         self.shared.seen.lock().last().cloned().expect("something reached the site")
     }
 
+    /// Requests that it ever worked on at once.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        self.shared.most_at_once.load(Ordering::SeqCst)
+    }
+
     /// Connections that were opened to it.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -125,6 +150,7 @@ impl Drop for FakeSite {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let _working = Working::new(&shared);
     let seen = SeenRequest {
         method: request.method().to_string(),
         target: request.uri().to_string(),
@@ -139,6 +165,8 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         "events" => events(),
         "never" => std::future::pending().await,
         "cookies" => cookies(),
+        "hold" => hold(query.as_deref()).await,
+        "fail" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "away" => (StatusCode::FOUND, [("location", format!("http://{}/home", host(&request)))])
             .into_response(),
         _ => format!("the site's {path}").into_response(),
@@ -161,6 +189,13 @@ async fn upload(request: Request) -> Response {
         }
     }
     count.to_string().into_response()
+}
+
+/// Answers after as many milliseconds as the query says.
+async fn hold(query: Option<&str>) -> Response {
+    let ms = query.and_then(|query| query.parse().ok()).unwrap_or(0);
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    "held".into_response()
 }
 
 /// As many bytes as the query says.

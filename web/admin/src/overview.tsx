@@ -31,7 +31,10 @@ function RoomCard({ room, frame }: { room: RoomLive; frame: LiveFrame }) {
     <li class="card room-card" data-room={room.room}>
       <div class="row between top">
         <h3><a href={`#/rooms/${room.room}`}>{title}</a></h3>
-        <Badge state={room.state} />
+        <div class="row">
+          {room.queueing && <span class="badge paused">{say("queueing")}</span>}
+          <Badge state={room.state} />
+        </div>
       </div>
       <p class="soft small-text">
         {room.room}

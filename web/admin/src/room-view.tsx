@@ -4,6 +4,7 @@ import { Audit } from "./audit";
 import { Chart } from "./chart";
 import { Doors } from "./doors";
 import { feed, loadPast, perSecond, seriesOf } from "./feed";
+import { ModeCard } from "./mode";
 import { Badge, Figure, Meter } from "./parts";
 import { AdmitNow, Announce, Subjects } from "./people";
 import { Speed } from "./speed";
@@ -113,6 +114,8 @@ export function RoomView({ id }: { id: string }) {
           <Badge state={room.state} />
           {!listed && <span role="status" class="soft">{say("loading")}</span>}
           {room.lull && <span class="badge paused">{say("lull")}</span>}
+          {(room.mode === "auto" || room.mode === "shadow") && <span class="badge">{say(`mode.${room.mode}`)}</span>}
+          {room.queueing && <span class="badge paused">{say("queueing")}</span>}
         </div>
         <p class="soft small-text">
           {id}
@@ -127,6 +130,7 @@ export function RoomView({ id }: { id: string }) {
         </div>
         <div class="steer" role="group" aria-label={say("controls")}>
           <Speed key={id} room={room} />
+          <ModeCard key={`mode-${id}`} room={room} />
           <AdmitNow room={room} />
           <Announce key={`announce-${id}`} room={room} />
           <Subjects key={`subjects-${id}`} room={room} />

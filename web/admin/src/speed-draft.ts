@@ -1,13 +1,20 @@
 // What an operator typed over a room's settings, and how it goes on when another changes them. Draws and sends nothing.
 import { typed, unread } from "./number";
-import type { Aimd, Pacer, PacerKind, RoomDefinition, Settings } from "./wire";
+import type { Aimd, Pacer, PacerKind, RoomDefinition, Settings, Signal } from "./wire";
 
 export const NUMBERS = ["rate_per_s", "capacity", "burst", "per_tick"] as const;
 export const AIMD = ["start", "increase", "floor", "ceiling", "threshold"] as const;
+export const SIGNAL = ["start", "increase", "floor", "ceiling", "settle_ms", "slow_ms", "errors_percent"] as const;
+const PACER_FIELDS = [...new Set<string>([...AIMD, ...SIGNAL])];
+const SIGNAL_DEFAULT: Signal = { start: 50, increase: 5, floor: 5, ceiling: 200, settle_ms: 5000, slow_ms: 2000, errors_percent: 10 };
 const AIMD_DEFAULT: Aimd = { start: 50, increase: 5, floor: 5, ceiling: 200, threshold: 100 };
 
 export type NumberName = (typeof NUMBERS)[number];
-export type Draft = Record<NumberName, string> & { kind: PacerKind; aimd: Record<keyof Aimd, string> };
+export type Draft = Record<NumberName, string> & {
+  kind: PacerKind;
+  aimd: Record<keyof Aimd, string>;
+  signal: Record<keyof Signal, string>;
+};
 
 export interface Form {
   // As the server has it.
@@ -22,6 +29,7 @@ export interface Form {
 function draftOf(settings: Settings): Draft {
   const { pacer } = settings;
   const aimd = pacer.kind === "aimd" ? pacer : AIMD_DEFAULT;
+  const signal = pacer.kind === "signal" ? pacer : SIGNAL_DEFAULT;
   return {
     rate_per_s: String(settings.rate_per_s),
     capacity: String(settings.capacity),
@@ -29,13 +37,22 @@ function draftOf(settings: Settings): Draft {
     per_tick: String(settings.per_tick),
     kind: pacer.kind,
     aimd: Object.fromEntries(AIMD.map((name) => [name, String(aimd[name])])) as Draft["aimd"],
+    signal: Object.fromEntries(SIGNAL.map((name) => [name, String(signal[name])])) as Draft["signal"],
   };
 }
 
 export const fresh = (base: RoomDefinition): Form => ({ base, draft: draftOf(base.settings), known: base.version, clashes: {} });
 
-const samePacer = (one: Draft, other: Draft): boolean =>
-  one.kind === other.kind && (one.kind !== "aimd" || AIMD.every((name) => one.aimd[name] === other.aimd[name]));
+// What was typed for the chosen pacer, by field.
+function pacerFields({ kind, aimd, signal }: Draft): Record<string, string> {
+  if (kind === "aimd") return aimd;
+  return kind === "signal" ? signal : {};
+}
+
+const samePacer = (one: Draft, other: Draft): boolean => {
+  const theirs = pacerFields(other);
+  return one.kind === other.kind && Object.entries(pacerFields(one)).every(([name, value]) => value === theirs[name]);
+};
 
 // What was typed stays; whatever was left alone follows what another operator has set. `told`: they know of all by now.
 export function rebased(form: Form, now: RoomDefinition, told: boolean, was = draftOf(form.base.settings)): Form {
@@ -47,7 +64,7 @@ export function rebased(form: Form, now: RoomDefinition, told: boolean, was = dr
     else if (is[name] !== was[name]) merged.clashes[name] = is[name];
     if (merged.draft[name] === is[name]) delete merged.clashes[name];
   }
-  if (samePacer(draft, was)) merged.draft = { ...merged.draft, kind: is.kind, aimd: is.aimd };
+  if (samePacer(draft, was)) merged.draft = { ...merged.draft, kind: is.kind, aimd: is.aimd, signal: is.signal };
   else if (!samePacer(is, was)) merged.clashes.pacer = is.kind;
   if (samePacer(merged.draft, is)) delete merged.clashes.pacer;
   if (!told && Object.keys(merged.clashes).length > 0) merged.known = known;
@@ -59,9 +76,11 @@ export const applied = (form: Form, sent: Draft, now: RoomDefinition): Form => r
 
 // A merge patch: `null` takes back what the old pacer had and the new one has not.
 function pacerPatch(draft: Draft, old: Pacer): Record<string, unknown> | undefined {
-  const aimd = Object.fromEntries(AIMD.map((name) => [name, draft.kind === "aimd" ? Number(draft.aimd[name]) : null]));
-  const same = draft.kind === old.kind && (old.kind !== "aimd" || AIMD.every((name) => typed(draft.aimd[name]) === old[name]));
-  return same ? undefined : { kind: draft.kind, ...aimd };
+  const mine = pacerFields(draft);
+  const had: Record<string, unknown> = { ...old };
+  if (draft.kind === old.kind && Object.entries(mine).every(([name, value]) => typed(value) === had[name])) return undefined;
+  const fields = PACER_FIELDS.map((name) => [name, mine[name] === undefined ? null : Number(mine[name])]);
+  return { kind: draft.kind, ...Object.fromEntries(fields) };
 }
 
 export function patchOf({ draft, base: { settings: old } }: Form): Record<string, unknown> {
@@ -75,6 +94,6 @@ export function patchOf({ draft, base: { settings: old } }: Form): Record<string
 // What cannot be sent at all, by field.
 export function unreadOf(draft: Draft): Record<string, string> {
   const fields: [string, string][] = NUMBERS.map((name) => [name, draft[name]]);
-  if (draft.kind === "aimd") fields.push(...AIMD.map((name): [string, string] => [`pacer.${name}`, draft.aimd[name]]));
+  for (const [name, value] of Object.entries(pacerFields(draft))) fields.push([`pacer.${name}`, value]);
   return unread(Object.fromEntries(fields));
 }

@@ -4,13 +4,13 @@ import { useAction } from "./action";
 import { call, Refused, roomPath } from "./api";
 import { Field } from "./field";
 import { stopsOnlyIfMeant, typed } from "./number";
-import { AIMD, applied, fresh, NUMBERS, patchOf, rebased, unreadOf, type Draft, type Form, type NumberName } from "./speed-draft";
+import { AIMD, applied, fresh, NUMBERS, patchOf, SIGNAL, rebased, unreadOf, type Draft, type Form, type NumberName } from "./speed-draft";
 import { count, exact, nameOf, say } from "./text";
 import { failed } from "./toast";
 import type { PacerKind, RoomDefinition, RoomLive } from "./wire";
 
-const FIELDS = [...NUMBERS, ...AIMD.map((name) => `pacer.${name}`)];
-const KINDS: PacerKind[] = ["fixed", "aimd", "manual"];
+const FIELDS = [...NUMBERS, ...[...AIMD, ...SIGNAL].map((name) => `pacer.${name}`)];
+const KINDS: PacerKind[] = ["fixed", "aimd", "signal", "manual"];
 
 // Two digits are as exact as a hand at a dial.
 const times = (value: string, factor: number): string =>
@@ -104,6 +104,7 @@ export function Speed({ room }: { room: RoomLive }) {
       <h2 id="speed-title">{say("speed.title")}</h2>
       <p class="soft small-text">
         {say("speed.now", { rate: exact(room.rate_per_s), inside: count(room.live), capacity: count(room.capacity) })}
+        {room.site_load && ` ${say(`site_load.${room.site_load}`)}`}
       </p>
       <form onSubmit={submit} class="fields" noValidate>
         <Field {...number("rate_per_s")} unit={say("unit.per_s")} />
@@ -148,6 +149,23 @@ export function Speed({ room }: { room: RoomLive }) {
                   problem={problems[`pacer.${name}`]}
                   type="number"
                   min={1}
+                  step={1}
+                />
+              ))}
+            </div>
+          )}
+          {draft.kind === "signal" && (
+            <div class="pair">
+              {SIGNAL.map((name) => (
+                <Field
+                  key={name}
+                  id={`pacer-signal-${name}`}
+                  name={say(`field.pacer.${name}`)}
+                  value={draft.signal[name]}
+                  change={(value) => set({ signal: { ...draft.signal, [name]: value } })}
+                  problem={problems[`pacer.${name}`]}
+                  type="number"
+                  min={name === "slow_ms" ? 0 : 1}
                   step={1}
                 />
               ))}

@@ -1,7 +1,10 @@
 // The bodies of the operators' API as the page uses them. The server's own are in `server/api`; docs/reference/wire.md.
 
-export type LineState = "open" | "paused" | "not_open" | "closed" | "sold_out";
-export type PacerKind = "fixed" | "aimd" | "manual";
+export type LineState = "open" | "paused" | "not_open" | "closed" | "sold_out" | "off";
+export type PacerKind = "fixed" | "aimd" | "manual" | "signal";
+export type Mode = "on" | "off" | "auto" | "shadow";
+export type QueueReason = "live" | "arrivals" | "line";
+export type LoadLevel = "ok" | "busy" | "overloaded";
 
 export interface Title {
   ko: string;
@@ -32,6 +35,9 @@ export interface RoomLive {
   claimed: number;
   serving: number;
   rate_per_s: number;
+  mode: Mode;
+  queueing?: { since: string; why: QueueReason };
+  site_load?: LoadLevel;
   lull: boolean;
   joined_total: number;
   admitted_total: number;
@@ -111,7 +117,17 @@ export interface Aimd {
   threshold: number;
 }
 
-export type Pacer = { kind: "fixed" } | { kind: "manual" } | ({ kind: "aimd" } & Aimd);
+export interface Signal {
+  start: number;
+  increase: number;
+  floor: number;
+  ceiling: number;
+  settle_ms: number;
+  slow_ms: number;
+  errors_percent: number;
+}
+
+export type Pacer = { kind: "fixed" } | { kind: "manual" } | ({ kind: "aimd" } & Aimd) | ({ kind: "signal" } & Signal);
 
 export interface Settings {
   capacity: number;
@@ -119,6 +135,10 @@ export interface Settings {
   burst: number;
   per_tick: number;
   pacer: Pacer;
+  mode: Mode;
+  queue_at_live?: number;
+  queue_at_arrivals_per_s?: number;
+  quiet_for_ms: number;
 }
 
 export interface RoomDefinition {

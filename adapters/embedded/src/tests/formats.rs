@@ -4,8 +4,9 @@
 //! then note the new bytes.
 
 use jari_line::{
-    Calls, Change, ClosedNext, EndReason, Event, Loss, PacerState, Pass, Reattached, Recovering,
-    Restored, Room, RoomEvent, SeqSet, Settings, Settled, Tick,
+    Auto, AutoQueue, Busy, Calls, Change, ClosedNext, EndReason, Event, Flow, Flowed, Load, Loss,
+    Mode, PacerKind, PacerState, Pass, Queueing, Reattached, Recovering, Restored, Room, RoomEvent,
+    SeqSet, Settings, Settled, Signal, Tick, WalkedIn, Word,
 };
 use jari_units::{Mark, Millis, SubjectKey, Timestamp};
 
@@ -84,6 +85,28 @@ fn reattached() -> Reattached {
     }
 }
 
+/// Settings that need the newest format.
+fn modal() -> Settings {
+    let auto = AutoQueue { at_live: Some(7), at_arrivals_per_s: None, quiet_for: Millis(9_000) };
+    let pacer = PacerKind::Signal(Signal { slow: None, ..Signal::default() });
+    Settings { mode: Mode::Auto, auto, pacer, ..Settings::default() }
+}
+
+fn walked_in(key: SubjectKey) -> WalkedIn {
+    WalkedIn { first: 3, people: vec![key], granted: seqs(), deadline: Millis(9), walked: 1 }
+}
+
+fn word() -> Word {
+    Word { source: 300, load: Load::Busy, until: Timestamp(1_700_000_009_000) }
+}
+
+fn flow() -> Flow {
+    let queueing = Queueing { since: Timestamp(1_700_000_000_000), why: Busy::Arrivals };
+    let (queueing, window_start) = (Some(queueing), Millis(7));
+    let auto = Auto { queueing, window_start, joined_before: 300, busy_at: Millis(8) };
+    Flow { auto, words: vec![word()] }
+}
+
 fn events() -> Vec<(&'static str, Event)> {
     let (now, deadline) = (Timestamp(1_700_000_000_000), Millis(120_000));
     let key = SubjectKey([7; 16]);
@@ -119,6 +142,11 @@ fn events() -> Vec<(&'static str, Event)> {
         ("reattached", Event::Reattached(Box::new(reattached()))),
         ("settled", Event::Settled(Box::new(settled))),
         ("attended", Event::Attended { node: 300, at: now }),
+        ("made with a mode", Event::Created { now, settings: Box::new(modal()) }),
+        ("given a mode", change(Change::Settings(Box::new(modal())))),
+        ("walked in", Event::WalkedIn(Box::new(walked_in(key)))),
+        ("flowed", Event::Flowed(Box::new(Flowed { tick: tick(), flow: flow() }))),
+        ("signalled", Event::Signalled(word())),
     ]
 }
 
@@ -145,8 +173,14 @@ const STORED: &[(&str, &str)] = &[
     ("reattached", "199 bytes, crc 7baa2f02"),
     ("settled", "187 bytes, crc 8cf7006e"),
     ("attended", "11 bytes, crc 0c6dc858"),
+    ("made with a mode", "59 bytes, crc ffea1563"),
+    ("given a mode", "99 bytes, crc 0841de42"),
+    ("walked in", "56 bytes, crc 7c875d1c"),
+    ("flowed", "137 bytes, crc 5fc02854"),
+    ("signalled", "12 bytes, crc 04aaf8f0"),
     ("room", "6369 bytes, crc e43f579e"),
     ("room and descent", "6450 bytes, crc a755bd4d"),
+    ("room and flow", "180 bytes, crc 271f7263"),
 ];
 
 #[test]
@@ -165,6 +199,8 @@ fn stored_bytes_do_not_change_within_a_format() {
     _ = room.recover(&Loss::Declared, Settings::default(), Timestamp(1_002_000));
     room.attend(Mark::NONE, 300).expect("no mark");
     now.push(("room and descent".into(), digest(&(&room, room.ledger().descent()))));
+    let room = Room::create(modal(), Timestamp(1_000_000), 0).outcome.flowing(flow());
+    now.push(("room and flow".into(), digest(&(&room, room.ledger().descent(), flow()))));
     let stored: Vec<(String, String)> =
         STORED.iter().map(|(name, digest)| ((*name).into(), (*digest).into())).collect();
     assert_eq!(now, stored);
@@ -182,7 +218,11 @@ fn what_was_stored_is_read_back() {
 #[test]
 fn rows_have_the_oldest_format_that_holds_them() {
     for (name, event) in events() {
-        let newer = ["recovering", "restored", "reattached", "settled", "attended"].contains(&name);
-        assert_eq!(crate::journal::event_format(&event), if newer { 2 } else { 1 }, "{name}");
+        let format = match name {
+            "recovering" | "restored" | "reattached" | "settled" | "attended" => 2,
+            "made with a mode" | "given a mode" | "walked in" | "flowed" | "signalled" => 3,
+            _ => 1,
+        };
+        assert_eq!(crate::journal::event_format(&event), format, "{name}");
     }
 }

@@ -13,11 +13,11 @@ local function begin_fresh(incarnation, now, settings)
   for _, name in ipairs({ 'event_no', 'base', 'len', 'waiting', 'serving', 'served', 'line_ms', 'silence_ms',
     'lull_until', 'window_start', 'mass_guard_until', 'pacer_due', 'sweep_cursor', 'grant_no', 'live_quota', 'ev_bytes',
     'clear_cursor', 't_joined', 't_admitted', 't_claimed', 't_no_shows', 't_absent', 't_returned', 't_absence_ended',
-    't_left', 't_dwells', 't_dwell_ms', 't_stays', 't_stay_ms', 't_mass_absences' }) do
+    't_left', 't_dwells', 't_dwell_ms', 't_stays', 't_stay_ms', 't_mass_absences', 'auto_window', 'auto_joined', 'auto_busy' }) do
     put(name, 0)
   end
   for _, name in ipairs({ 'paused', 'closed', 'reopens_at', 'close_message', 'opened_at', 'sold_out', 'notice',
-    'notice_at', 'origin', 'begins', 'recovering' }) do
+    'notice_at', 'origin', 'begins', 'recovering', 'auto_since', 'auto_why', 'words' }) do
     put(name, '')
   end
   store_settings(settings)

@@ -17,6 +17,7 @@ local function schedule_at(now)
 end
 
 local function phase_at(now)
+  if raw.set_mode == 'off' then return { kind = 'off' } end
   if raw.sold_out == '1' or (room.set_admit_total and room.t_admitted >= room.set_admit_total) then
     return { kind = 'sold_out' }
   end

@@ -9,6 +9,7 @@ end
 local function start_rate(settings)
   if settings.pacer == 'fixed' then return tonumber(settings.rate_milli) end
   if settings.pacer == 'aimd' then return tonumber(settings.aimd_start) * 1000 end
+  if settings.pacer == 'signal' then return tonumber(settings.signal_start) * 1000 end
   return 0
 end
 

@@ -82,6 +82,7 @@ pub enum PacerName {
     Fixed,
     Aimd,
     Manual,
+    Signal,
 }
 
 /// Times inside, as bounds: half of the people stay at most `half_ms`, nine in ten at most `most_ms`.

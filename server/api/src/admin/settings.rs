@@ -1,6 +1,6 @@
 //! A room's settings on the wire. Their bounds are the line's (`Settings::check`), not this file's.
 
-use jari_line::{Aimd, PacerKind, Settings};
+use jari_line::{Aimd, AutoQueue, Mode, PacerKind, Settings, Signal};
 use jari_units::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -35,6 +35,52 @@ pub struct SettingsBody {
     pub closes_at: Option<Utc>,
     pub poll_near_ms: u64,
     pub poll_far_ms: u64,
+    pub mode: ModeName,
+    /// Mode `auto` queues from this many live passes on; left out: four fifths of the capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_at_live: Option<u64>,
+    /// Or from this many newcomers a second on; left out: the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_at_arrivals_per_s: Option<u64>,
+    /// And until neither was so for this long.
+    pub quiet_for_ms: u64,
+}
+
+/// How a room treats whoever comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModeName {
+    /// Everybody joins the line.
+    #[default]
+    On,
+    /// Everybody passes; those who wait keep their places.
+    Off,
+    /// People walk in until it is busy, then they queue.
+    Auto,
+    /// Everybody passes, and is counted as if the room were on.
+    Shadow,
+}
+
+impl From<Mode> for ModeName {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::On => ModeName::On,
+            Mode::Off => ModeName::Off,
+            Mode::Auto => ModeName::Auto,
+            Mode::Shadow => ModeName::Shadow,
+        }
+    }
+}
+
+impl From<ModeName> for Mode {
+    fn from(mode: ModeName) -> Self {
+        match mode {
+            ModeName::On => Mode::On,
+            ModeName::Off => Mode::Off,
+            ModeName::Auto => Mode::Auto,
+            ModeName::Shadow => Mode::Shadow,
+        }
+    }
 }
 
 /// What decides the rate.
@@ -45,6 +91,8 @@ pub enum PacerBody {
     Aimd(AimdBody),
     /// The tenant admits by hand.
     Manual,
+    /// As the site, or the gate before it, says that it does.
+    Signal(SignalBody),
 }
 
 /// Additive increase, multiplicative decrease; rates are admissions per second.
@@ -57,6 +105,24 @@ pub struct AimdBody {
     pub ceiling: u64,
     /// Congested from this many live passes on.
     pub threshold: u64,
+}
+
+/// Additive increase while the site is well, a cut by half when it has too much; rates are admissions per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SignalBody {
+    /// At first, and where nobody says anything.
+    pub start: u64,
+    pub increase: u64,
+    pub floor: u64,
+    pub ceiling: u64,
+    /// After a cut the rate stays for so long.
+    pub settle_ms: u64,
+    /// The reverse proxy calls the site busy when one answer in twenty takes so long, overloaded at twice that; 0: it does
+    /// not measure.
+    pub slow_ms: u64,
+    /// And overloaded when so many of a hundred answers are errors.
+    pub errors_percent: u64,
 }
 
 /// A number that the line cannot hold.
@@ -98,6 +164,29 @@ impl Default for AimdBody {
     }
 }
 
+impl Default for SignalBody {
+    fn default() -> Self {
+        Signal::default().into()
+    }
+}
+
+impl From<Signal> for SignalBody {
+    fn from(signal: Signal) -> Self {
+        let Signal { start, increase, floor, ceiling, settle, slow, errors_percent } = signal;
+        let (settle_ms, slow_ms) = (settle.0, slow.map_or(0, |slow| slow.0));
+        SignalBody { start, increase, floor, ceiling, settle_ms, slow_ms, errors_percent }
+    }
+}
+
+impl From<SignalBody> for Signal {
+    fn from(body: SignalBody) -> Self {
+        let SignalBody { start, increase, floor, ceiling, settle_ms, slow_ms, errors_percent } =
+            body;
+        let (settle, slow) = (Millis(settle_ms), (slow_ms > 0).then_some(Millis(slow_ms)));
+        Signal { start, increase, floor, ceiling, settle, slow, errors_percent }
+    }
+}
+
 impl Default for SettingsBody {
     fn default() -> Self {
         (&Settings::default()).into()
@@ -122,6 +211,7 @@ impl From<&Settings> for SettingsBody {
                 PacerKind::Fixed => PacerBody::Fixed,
                 PacerKind::Aimd(aimd) => PacerBody::Aimd(aimd.into()),
                 PacerKind::Manual => PacerBody::Manual,
+                PacerKind::Signal(signal) => PacerBody::Signal(signal.into()),
             },
             pass_ttl_ms: settings.pass_ttl.0,
             claim_window_ms: settings.claim_window.0,
@@ -134,6 +224,10 @@ impl From<&Settings> for SettingsBody {
             closes_at: settings.closes_at.map(Utc),
             poll_near_ms: settings.poll_near.0,
             poll_far_ms: settings.poll_far.0,
+            mode: settings.mode.into(),
+            queue_at_live: settings.auto.at_live,
+            queue_at_arrivals_per_s: settings.auto.at_arrivals_per_s,
+            quiet_for_ms: settings.auto.quiet_for.0,
         }
     }
 }
@@ -153,6 +247,7 @@ impl SettingsBody {
             pacer: match self.pacer {
                 PacerBody::Fixed => PacerKind::Fixed,
                 PacerBody::Manual => PacerKind::Manual,
+                PacerBody::Signal(signal) => PacerKind::Signal(signal.into()),
                 PacerBody::Aimd(AimdBody { start, increase, floor, ceiling, threshold }) => {
                     PacerKind::Aimd(Aimd { start, increase, floor, ceiling, threshold })
                 }
@@ -169,6 +264,12 @@ impl SettingsBody {
             grouped,
             poll_near: Millis(self.poll_near_ms),
             poll_far: Millis(self.poll_far_ms),
+            mode: self.mode.into(),
+            auto: AutoQueue {
+                at_live: self.queue_at_live,
+                at_arrivals_per_s: self.queue_at_arrivals_per_s,
+                quiet_for: Millis(self.quiet_for_ms),
+            },
         })
     }
 }
@@ -186,9 +287,14 @@ mod tests {
             grouped: true,
             ..Settings::default()
         };
-        let text = serde_json::to_string(&SettingsBody::from(&settings)).expect("JSON");
-        let back: SettingsBody = serde_json::from_str(&text).expect("what was written");
-        assert_eq!(back.to_settings(true), Ok(settings));
+        let auto = AutoQueue { at_live: Some(7), ..AutoQueue::default() };
+        let pacer = PacerKind::Signal(Signal { slow: None, ..Signal::default() });
+        let modal = Settings { mode: Mode::Auto, auto, pacer, ..settings.clone() };
+        for settings in [settings, modal] {
+            let text = serde_json::to_string(&SettingsBody::from(&settings)).expect("JSON");
+            let back: SettingsBody = serde_json::from_str(&text).expect("what was written");
+            assert_eq!(back.to_settings(true), Ok(settings), "{text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Counts of a room for its operator, taken from a replica.
 
-use jari_line::Ledger;
+use jari_line::{Busy, Ledger, Queueing};
 use jari_units::RoomId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::admin::rate_per_s;
-use crate::{LineState, Utc};
+use crate::admin::{ModeName, rate_per_s};
+use crate::{LineState, LoadLevel, Utc};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RoomStats {
@@ -22,6 +22,13 @@ pub struct RoomStats {
     pub serving: u64,
     pub served: u64,
     pub rate_per_s: f64,
+    pub mode: ModeName,
+    /// Of an `auto` room that queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queueing: Option<QueueingView>,
+    /// The worst that is said of the site now, where the pacer heeds signals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site_load: Option<LoadLevel>,
     /// Silence counts for nothing at the moment.
     pub lull: bool,
     pub joined_total: u64,
@@ -38,6 +45,36 @@ pub struct RoomStats {
     /// Mean time inside, once someone has finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dwell_mean_ms: Option<u64>,
+}
+
+/// Since when an `auto` room queues, and what began it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueueingView {
+    pub since: Utc,
+    pub why: QueueReason,
+}
+
+/// What makes an `auto` room queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueReason {
+    /// Enough people are inside.
+    Live,
+    /// Many come at once.
+    Arrivals,
+    /// Somebody who was there could not be let in with the tick.
+    Line,
+}
+
+impl From<Queueing> for QueueingView {
+    fn from(queueing: Queueing) -> Self {
+        let why = match queueing.why {
+            Busy::Live => QueueReason::Live,
+            Busy::Arrivals => QueueReason::Arrivals,
+            Busy::Line => QueueReason::Line,
+        };
+        QueueingView { since: queueing.since.into(), why }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -60,6 +97,9 @@ impl RoomStats {
             serving: ledger.serving(),
             served: ledger.served(),
             rate_per_s: rate_per_s(ledger.rate_milli()),
+            mode: ledger.settings().mode.into(),
+            queueing: ledger.queueing().map(QueueingView::from),
+            site_load: ledger.worst_word().map(LoadLevel::from),
             lull: ledger.in_lull(),
             joined_total: totals.joined,
             admitted_total: totals.admitted,

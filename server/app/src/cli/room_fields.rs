@@ -24,6 +24,37 @@ enum Pacer {
     Aimd,
     /// Nobody by itself: `jari room admit`, or the tenant's own calls.
     Manual,
+    /// As the site, or the reverse proxy before it, says that it does.
+    Signal,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// Everybody joins the line.
+    On,
+    /// Everybody passes; those who wait keep their places.
+    Off,
+    /// People walk in until it is busy, then they queue.
+    Auto,
+    /// Everybody passes, and is counted as if the room were on.
+    Shadow,
+}
+
+/// Whether people queue.
+#[derive(Debug, Args)]
+struct ModeFields {
+    /// How the room treats whoever comes. [default: on]
+    #[arg(long, value_enum, help_heading = "Mode")]
+    mode: Option<Mode>,
+    /// Mode auto queues from this many live passes on, or none. [default: none: 4/5 of the capacity]
+    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = "Mode")]
+    queue_at_live: Option<OrNone<u64>>,
+    /// Or from this many newcomers a second on, or none. [default: none: the rate]
+    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = "Mode")]
+    queue_at_arrivals: Option<OrNone<u64>>,
+    /// And until neither was so for this long. [default: 1m]
+    #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Mode")]
+    quiet_for: Option<u64>,
 }
 
 /// How many are let in, and how fast.
@@ -89,6 +120,9 @@ pub(super) struct RoomFields {
     on_store_failure: Option<OnStoreFailure>,
 
     #[command(flatten)]
+    mode: ModeFields,
+
+    #[command(flatten)]
     limits: LimitFields,
 
     /// Nobody is admitted before (RFC 3339), or none. [default: none]
@@ -135,6 +169,7 @@ impl RoomFields {
 
     fn settings(&self) -> Map<String, Value> {
         let mut patch = Map::new();
+        self.mode.put_into(&mut patch);
         self.limits.put_into(&mut patch);
         put(&mut patch, "opens_at", self.opens_at.as_ref().map(OrNone::json));
         put(&mut patch, "joins_from", self.joins_from.as_ref().map(OrNone::json));
@@ -146,6 +181,29 @@ impl RoomFields {
     }
 }
 
+impl Pacer {
+    /// Takes back what only the pacer before it may have had; the rates that both have stay.
+    fn patch(self) -> Value {
+        let kind = name_of(&self);
+        match self {
+            Pacer::Fixed | Pacer::Manual => json!({"kind": kind}),
+            Pacer::Aimd => {
+                json!({"kind": kind, "settle_ms": null, "slow_ms": null, "errors_percent": null})
+            }
+            Pacer::Signal => json!({"kind": kind, "threshold": null}),
+        }
+    }
+}
+
+impl ModeFields {
+    fn put_into(&self, patch: &mut Map<String, Value>) {
+        put(patch, "mode", self.mode.as_ref().map(name_of));
+        put(patch, "queue_at_live", self.queue_at_live.as_ref().map(OrNone::json));
+        put(patch, "queue_at_arrivals_per_s", self.queue_at_arrivals.as_ref().map(OrNone::json));
+        put(patch, "quiet_for_ms", self.quiet_for);
+    }
+}
+
 impl LimitFields {
     /// Puts what was given into a patch of the settings.
     pub(super) fn put_into(&self, patch: &mut Map<String, Value>) {
@@ -153,7 +211,7 @@ impl LimitFields {
         put(patch, "rate_per_s", self.rate);
         put(patch, "burst", self.burst);
         put(patch, "per_tick", self.per_tick);
-        put(patch, "pacer", self.pacer.map(|pacer| json!({"kind": name_of(&pacer)})));
+        put(patch, "pacer", self.pacer.map(Pacer::patch));
         put(patch, "max_waiting", self.max_waiting);
         put(patch, "admit_total", self.admit_total.as_ref().map(OrNone::json));
     }
@@ -202,5 +260,8 @@ mod tests {
         assert_eq!(patch(&flags), want);
         let want = json!({"settings": {"pacer": {"kind": "manual"}, "opens_at": null}});
         assert_eq!(patch(&["--pacer", "manual", "--opens-at", "none"]), want);
+        let flags = ["--mode", "auto", "--queue-at-live", "80", "--quiet-for", "30s"];
+        let want = json!({"mode": "auto", "queue_at_live": 80, "quiet_for_ms": 30_000});
+        assert_eq!(patch(&flags), json!({"settings": want}));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jari_api::LineState;
-use jari_api::admin::{RoomStats, StatsList};
+use jari_api::admin::{QueueReason, QueueingView, RoomStats, StatsList};
 
 use super::admin_client::{AdminClient, Call};
 use super::table::table;
@@ -67,6 +67,15 @@ fn stats_table(rooms: Vec<RoomStats>) -> String {
             LineState::Closed => "closed",
             LineState::SoldOut => "sold out",
             LineState::Recovering => "recovering",
+            LineState::Off => "off",
+        };
+        let state = match room.queueing {
+            Some(QueueingView { why, .. }) if room.state == LineState::Open => match why {
+                QueueReason::Live => "queues: enough inside",
+                QueueReason::Arrivals => "queues: many come",
+                QueueReason::Line => "queues: a line",
+            },
+            _ => state,
         };
         [
             room.room,

@@ -4,6 +4,7 @@
 mod bodies;
 mod command_line;
 mod connections;
+mod modes;
 mod outage;
 mod passing;
 mod switching;

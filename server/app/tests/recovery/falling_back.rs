@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 use jari_embedded::EmbeddedStore;
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, PassOutcome,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, PassOutcome,
     ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, RoomEvent, SeenBits,
-    Settings, Telling,
+    Settings, SignalOutcome, Source, Telling,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, FeedLost, LineStore, Reply, StoreError};
 use jari_testkit::eventually;
@@ -178,6 +178,8 @@ falling_back! {
     restore(room: &RoomId, mark: Mark, node: NodeId, telling: Telling) -> Reply<RestoreOutcome>;
     reattach(room: &RoomId, mark: Mark, receipts: Vec<Receipt>) -> Reply<Vec<ReattachOutcome>>;
     attend(room: &RoomId, mark: Mark, node: NodeId) -> Reply<()>;
+    signal(room: &RoomId, mark: Mark, source: Source, load: Load, span: Millis)
+        -> Reply<SignalOutcome>;
     due() -> Vec<RoomId>;
     dump(room: &RoomId) -> Reply<Dump>;
     rooms() -> Vec<RoomId>;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Loss, PassOutcome,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, PassOutcome,
     ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits, Settings,
-    Telling,
+    SignalOutcome, Source, Telling,
 };
 use jari_ports::{BoxFuture, EventFeed, LineStore, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
@@ -62,6 +62,8 @@ breakable! {
     restore(room: &RoomId, mark: Mark, node: NodeId, telling: Telling) -> Reply<RestoreOutcome>;
     reattach(room: &RoomId, mark: Mark, receipts: Vec<Receipt>) -> Reply<Vec<ReattachOutcome>>;
     attend(room: &RoomId, mark: Mark, node: NodeId) -> Reply<()>;
+    signal(room: &RoomId, mark: Mark, source: Source, load: Load, span: Millis)
+        -> Reply<SignalOutcome>;
     due() -> Vec<RoomId>;
     dump(room: &RoomId) -> Reply<Dump>;
     rooms() -> Vec<RoomId>;

@@ -8,6 +8,7 @@ mod entries;
 mod gate;
 mod joining;
 mod limits;
+mod modes;
 mod on_redis;
 mod opening;
 mod places;

@@ -1,11 +1,12 @@
 //! Two nodes on one Redis and the same records: whichever node a visitor meets, it is the same line.
 
+use futures_util::future::join_all;
 use jari_api::{PlaceStatus, PlaceView};
 use jari_servers::{Kind, Server};
-use jari_testkit::TestApp;
+use jari_testkit::{TestApp, eventually};
 use serde_json::json;
 
-use crate::still;
+use crate::{open, still};
 
 /// Q1, Q2: joined at one node, polled at the other, told by its stream, let in by either, and known at both gates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,6 +56,44 @@ async fn a_restarted_node_finds_the_line() {
     let after: PlaceView = visitor.sent_to(app.url()).poll(&room).await.expect(200).json();
     assert_eq!((after.seq, after.position), (before.seq, before.position));
     app.stop().await;
+}
+
+/// Q4: newcomers at two gates of an `auto` room are counted together, and both gates know when it queues, by whomever the
+/// mode was set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_gates_let_in_no_more_than_the_one_room_takes() {
+    const CAPACITY: u64 = 20;
+    let redis = Server::start(Kind::Redis);
+    let one = TestApp::builder().set("store.url", redis.url()).start().await;
+    let room = one.create_room(open).await;
+    let two = one.try_second().await.expect("a second node starts beside the first");
+    let settings = json!({
+        "mode": "auto", "capacity": CAPACITY, "queue_at_live": 15, "queue_at_arrivals_per_s": 1_000,
+    });
+    one.operator().set(&room, settings).await;
+    let first = two.visitor();
+    eventually("the other gate knows the mode", async || {
+        (first.gate(&room).await.status == 204).then_some(())
+    })
+    .await;
+    let crowd = (0..120).map(|number| {
+        let visitor = if number % 2 == 0 { one.visitor() } else { two.visitor() };
+        let room = &room;
+        async move { visitor.gate(room).await.status }
+    });
+    let answers = join_all(crowd).await;
+    let inside = answers.iter().filter(|status| **status == 204).count() as u64;
+    assert_eq!(inside, 14, "fifteen with the first, by whichever gate");
+    assert!(answers.iter().all(|status| *status == 204 || *status == 428), "{answers:?}");
+    let stats = eventually("both know that it queues", async || {
+        let (here, there) = (one.operator().stats(&room).await, two.operator().stats(&room).await);
+        (here.queueing.is_some() && there.queueing.is_some()).then_some(there)
+    })
+    .await;
+    assert!(stats.live <= CAPACITY, "{} inside", stats.live);
+    two.visitor().gate(&room).await.problem(428, "pass_required");
+    one.stop().await;
+    two.stop().await;
 }
 
 #[tokio::test]

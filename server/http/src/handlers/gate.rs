@@ -9,7 +9,7 @@ use crate::cookies::CookieKind;
 use crate::gate::{self, Passage};
 use crate::original_url::room_url;
 use crate::problem_response::Refusal;
-use crate::request::{Headers, RoomName};
+use crate::request::{ClientAddress, Headers, RoomName};
 use crate::state::AppState;
 
 /// 204 with a good pass; the first use claims it. Else 428 with the room's address.
@@ -24,30 +24,28 @@ use crate::state::AppState;
 pub(crate) async fn check(
     State(state): State<AppState>,
     RoomName(room): RoomName,
+    ClientAddress(address): ClientAddress,
     Headers(headers): Headers,
 ) -> Result<Response, Refusal> {
     let entry = state.room_entry(&room)?;
     let definition = entry.definition();
-    match gate::check(&state, &entry, &headers).await? {
-        Passage::Refused { reason, poll_after } => {
+    match gate::check(&state, &entry, &headers, address).await? {
+        Passage::Refused { reason, poll_after, cookies } => {
             let refusal = Refusal::new(Code::PassRequired)
                 .with("reason", reason)
                 .with("room_url", room_url(&state.options, &definition, &headers))
                 .poll_after(poll_after);
             // A browser need not show a dead pass again.
             let dead = matches!(reason, gate::ENDED | "expired" | "bad_signature");
-            let forget = CookieKind::Pass(&definition.id).forget(state.options.secure());
+            let forget =
+                dead.then(|| CookieKind::Pass(&definition.id).forget(state.options.secure()));
             let response = axum::response::IntoResponse::into_response(refusal);
-            Ok(with_cookies(response, dead.then_some(forget).into_iter().collect()))
+            Ok(with_cookies(response, forget.into_iter().chain(cookies).collect()))
         }
         passage => {
             let mut response = no_content();
             passage.tell_site(&definition.id, response.headers_mut());
-            let renewed = match passage {
-                Passage::Admitted { renewed, .. } => renewed,
-                Passage::Unchecked | Passage::Refused { .. } => None,
-            };
-            Ok(with_cookies(response, renewed.into_iter().collect()))
+            Ok(with_cookies(response, passage.into_cookies()))
         }
     }
 }

@@ -15,7 +15,7 @@ use super::families::{Families, Labels};
 use super::latency::{Latency, NOTICE_BUCKETS_S, STORE_BUCKETS_S};
 use super::resolved::Resolved;
 use super::rooms::{OTHERS, ROOMS_MAX};
-use super::{Cache, Notice, StoreOutcome};
+use super::{Cache, Notice, StoreOutcome, Would};
 
 #[derive(Debug)]
 pub(super) struct Numbers {
@@ -32,6 +32,8 @@ pub(super) struct Numbers {
     pub(super) connections: Arc<AtomicI64>,
     pub(super) connections_refused: AtomicU64,
     passed_unchecked: Resolved<String, AtomicU64>,
+    /// By what gates would have done, had their rooms' modes let them.
+    shadowed: [Resolved<String, AtomicU64>; Would::ALL.len()],
 }
 
 impl Default for Numbers {
@@ -48,6 +50,7 @@ impl Default for Numbers {
             connections: Arc::default(),
             connections_refused: AtomicU64::new(0),
             passed_unchecked: Resolved::default(),
+            shadowed: Default::default(),
         }
     }
 }
@@ -78,10 +81,28 @@ impl Numbers {
     }
 
     pub(super) fn passed_unchecked(&self, room: &str) {
-        let counts = &self.passed_unchecked;
-        // Those that have a label keep it, whoever came first.
-        let room = if counts.contains(room) || counts.len() < ROOMS_MAX { room } else { OTHERS };
-        counts.with(room, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+        count_of(&self.passed_unchecked, room);
+    }
+
+    pub(super) fn shadowed(&self, room: &str, would: Would) {
+        count_of(&self.shadowed[would as usize], room);
+    }
+
+    fn write_modes(&self, families: &mut Families<'_>) -> fmt::Result {
+        let of = |would: Would| self.shadowed[would as usize].list().into_iter();
+        let off =
+            of(Would::Off).map(|(room, count)| (vec![("room", room.into())], count.load(Relaxed)));
+        let help = "Requests that the gate let pass because the room is off";
+        families.counters(("jari_gate_off", help), off)?;
+        let shadowed = Would::ALL.into_iter().filter(|would| *would != Would::Off);
+        let shadowed = shadowed.flat_map(|would| {
+            of(would).map(move |(room, count)| {
+                let labels = vec![("room", room.into()), ("would", would.as_str().into())];
+                (labels, count.load(Relaxed))
+            })
+        });
+        let help = "Requests that the gate let pass because the room is a shadow, by what it would have done";
+        families.counters(("jari_gate_shadow", help), shadowed)
     }
 
     fn write_store(&self, families: &mut Families<'_>) -> fmt::Result {
@@ -139,6 +160,12 @@ impl Numbers {
     }
 }
 
+/// Those that have a label keep it, whoever came first.
+fn count_of(counts: &Resolved<String, AtomicU64>, room: &str) {
+    let room = if counts.contains(room) || counts.len() < ROOMS_MAX { room } else { OTHERS };
+    counts.with(room, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+}
+
 fn plain(count: i64) -> [(Labels, f64); 1] {
     [(Labels::new(), count as f64)]
 }
@@ -150,6 +177,7 @@ impl Collector for Numbers {
         families.gauges(("jari_build_info", "1, by the version that runs"), [(version, 1.0)])?;
         self.calls.write(&mut families)?;
         self.write_refused(&mut families)?;
+        self.write_modes(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;

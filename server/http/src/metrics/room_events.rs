@@ -74,6 +74,7 @@ pub(crate) fn dwells(before: &Ledger, event: &Event) -> Vec<Millis> {
         Event::Changed { ended, .. } => (ended, before.clocks().silence_ms),
         // The clock moves first, then passes end by it. A second chance is for the unclaimed.
         Event::Ticked(tick) => (&tick.expired, tick.silence_ms),
+        Event::Flowed(flowed) => (&flowed.tick.expired, flowed.tick.silence_ms),
         _ => return Vec::new(),
     };
     let claimed = |seq: Seq| before.passes().get(seq)?.claimed_at;

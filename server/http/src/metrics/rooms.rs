@@ -36,7 +36,7 @@ pub struct RoomCounts {
 /// Callers that wait for a batch to begin, by operation.
 pub(crate) type Batches = [(&'static str, u64); 5];
 
-const GAUGES: [(&str, &str); 9] = [
+const GAUGES: [(&str, &str); 10] = [
     ("jari_waiting", "People in line, not yet called"),
     ("jari_absent", "People called while away who may still return"),
     ("jari_live_passes", "Passes that are good now"),
@@ -46,6 +46,7 @@ const GAUGES: [(&str, &str); 9] = [
     ("jari_lull", "1 while silence counts for nothing"),
     ("jari_last_tick_timestamp_seconds", "When the room's clock last moved, Unix time"),
     ("jari_replica_lag_events", "Events that the store has told of and this node's replica lacks"),
+    ("jari_queueing", "1 while an auto room queues"),
 ];
 /// Where it is among the gauges.
 const LAST_TICK: usize = 7;
@@ -64,7 +65,7 @@ pub(super) const TOTALS: [(&str, &str); 9] = [
 /// Values of [`TOTALS`].
 pub(super) type Totals = [u64; TOTALS.len()];
 
-const STATES: [&str; 6] = ["closed", "not_open", "open", "paused", "recovering", "sold_out"];
+const STATES: [&str; 7] = ["closed", "not_open", "off", "open", "paused", "recovering", "sold_out"];
 
 const RECOVERING: &str = "recovering";
 
@@ -92,6 +93,7 @@ impl RoomCounts {
                 f64::from(u8::from(ledger.in_lull())),
                 ledger.clocks().now.0 as f64 / 1_000.0,
                 lag_events as f64,
+                f64::from(u8::from(ledger.queueing().is_some())),
             ],
             counted: events.counted(ledger),
             dwell: events.dwell.snapshot(),
@@ -131,6 +133,7 @@ fn state(phase: &Phase) -> &'static str {
         Phase::Open => "open",
         Phase::Paused => "paused",
         Phase::SoldOut => "sold_out",
+        Phase::Off => "off",
     }
 }
 
@@ -261,6 +264,8 @@ mod tests {
             r#"jari_replica_lag_events{room="shop"} 2"#,
             r#"jari_room_state{room="shop",state="open"} 1"#,
             r#"jari_room_state{room="shop",state="paused"} 0"#,
+            r#"jari_room_state{room="shop",state="off"} 0"#,
+            r#"jari_queueing{room="shop"} 0"#,
             r#"jari_batch_calls_waiting{operation="join"} 7"#,
             r#"jari_dwell_seconds_sum{room="shop"} 20.0"#,
             r#"jari_dwell_seconds_bucket{le="30.0",room="shop"} 1"#,

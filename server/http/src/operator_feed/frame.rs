@@ -89,6 +89,7 @@ fn room(state: &AppState, entry: &RoomEntry, room: &Arc<RoomRuntime>) -> RoomLiv
                 PacerKind::Fixed => PacerName::Fixed,
                 PacerKind::Aimd(_) => PacerName::Aimd,
                 PacerKind::Manual => PacerName::Manual,
+                PacerKind::Signal(_) => PacerName::Signal,
             },
             paused: control.paused,
             sold_out: control.sold_out,

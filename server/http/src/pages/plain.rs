@@ -30,6 +30,8 @@ pub(super) struct Scene<'a> {
     pub(super) line: Option<&'a LineView>,
     /// Why the call for the place was refused.
     pub(super) refusal: Option<Code>,
+    /// Nobody is held up now: where to go.
+    pub(super) go_to: Option<&'a str>,
     /// An entry token from the address, for the join.
     pub(super) entry: Option<&'a str>,
     pub(super) now: Timestamp,
@@ -47,6 +49,9 @@ pub(super) fn render(scene: &Scene<'_>) -> String {
     if let Some(place) = scene.place {
         add_place(scene, mode, place, &mut values);
     }
+    if let (Some(target), "off") = (scene.go_to, mode) {
+        values.insert("target_url", target.to_owned());
+    }
     add_forms(scene, mode, &mut values);
     PLAIN.render(&values, |key| language.text(key))
 }
@@ -57,6 +62,7 @@ fn mode(scene: &Scene<'_>) -> &'static str {
     match (scene.place.map(|place| place.status), scene.refusal) {
         (Some(PlaceStatus::Admitted), _) if claimed(scene) => "inside",
         (Some(PlaceStatus::Admitted), _) => "admitted",
+        _ if scene.go_to.is_some() => "off",
         (Some(PlaceStatus::Absent), _) => "absent",
         (Some(PlaceStatus::Ended), _) => without_place(state, "ended"),
         (Some(status), _) => in_line(status, state),
@@ -72,12 +78,13 @@ fn claimed(scene: &Scene<'_>) -> bool {
 
 /// Where a position means something: not when nobody goes in any more.
 fn position(scene: &Scene<'_>, mode: &str) -> Option<u64> {
-    scene.place.and_then(|place| place.position).filter(|_| mode != "sold_out")
+    let nobody_waits = matches!(mode, "sold_out" | "off");
+    scene.place.and_then(|place| place.position).filter(|_| !nobody_waits)
 }
 
 fn in_line(status: PlaceStatus, state: Option<LineState>) -> &'static str {
     match state {
-        Some(LineState::Paused) => "paused",
+        Some(LineState::Paused | LineState::Off) => "paused",
         Some(LineState::NotOpen) => "ready",
         Some(LineState::Closed) => "closed_kept",
         Some(LineState::SoldOut) => "sold_out",
@@ -191,7 +198,7 @@ fn add_forms(scene: &Scene<'_>, mode: &str, values: &mut Values<'_>) {
     } else if mode != "none" {
         values.remove("about_away");
     }
-    let lasting = matches!(mode, "ended" | "blocked" | "entry" | "identity");
+    let lasting = matches!(mode, "ended" | "blocked" | "entry" | "identity" | "off");
     if !lasting {
         values.insert("refresh", language.text("refresh").to_owned());
     }
@@ -242,6 +249,7 @@ mod tests {
             stream_key: None,
             visitor_token: None,
             pass: None,
+            go_to: None,
             server_time: Utc(Timestamp(0)),
         }
     }
@@ -254,6 +262,7 @@ mod tests {
             place,
             line: Some(line),
             refusal,
+            go_to: None,
             entry: None,
             now: Timestamp(0),
         };
@@ -362,6 +371,30 @@ mod tests {
         assert!(page(Some(&waiting), &slowed, None).contains(text));
         waiting.estimate = None;
         assert!(!page(Some(&waiting), &slowed, None).contains(text));
+    }
+
+    #[test]
+    fn who_need_not_wait_is_shown_the_way_on() {
+        let frame = frame::tests::frame();
+        for place in [None, Some(&place(PlaceStatus::Waiting))] {
+            let scene = Scene {
+                language: Language::Ko,
+                frame: &frame,
+                place,
+                line: Some(&line(LineState::Off)),
+                refusal: place.is_none().then_some(Code::PlaceRequired),
+                go_to: Some("/tickets?a=1&b=2"),
+                entry: None,
+                now: Timestamp(0),
+            };
+            let html = render(&scene);
+            assert!(html.contains(Language::Ko.text("headline.off")), "{html}");
+            assert!(
+                html.contains("id=\"enter\" class=\"button\" href=\"/tickets?a=1&amp;b=2\""),
+                "{html}"
+            );
+            assert!(!html.contains("plain/join") && !html.contains("1,001"), "{html}");
+        }
     }
 
     #[test]

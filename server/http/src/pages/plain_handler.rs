@@ -48,7 +48,8 @@ pub(super) async fn show(
         cookies.extend(visitor_cookie_where_missing(&state, &headers));
     }
     cookies.extend(query.chosen(language, &state));
-    let seen = Seen { language, place, refusal, entry: query.entry };
+    let go_to = places::goes_on(&state, &definition, &headers);
+    let seen = Seen { language, place, refusal, go_to, entry: query.entry };
     with_cookies(draw(&state, (&definition, root), seen).await, cookies)
 }
 
@@ -75,6 +76,7 @@ pub(super) async fn join(
                 language,
                 place: None,
                 refusal: Some(join_refusal(&refused)),
+                go_to: places::goes_on(&state, &definition, &headers),
                 entry: form.entry,
             };
             draw(&state, (&definition, root), seen).await
@@ -98,7 +100,9 @@ pub(super) async fn leave(
     match places::leave(&state, &room, &headers).await {
         Ok(cookies) => back((&definition, root), cookies),
         Err(refused) => {
-            let seen = Seen { language, place: None, refusal: Some(refused.code()), entry: None };
+            let (refusal, go_to) =
+                (Some(refused.code()), places::goes_on(&state, &definition, &headers));
+            let seen = Seen { language, place: None, refusal, go_to, entry: None };
             draw(&state, (&definition, root), seen).await
         }
     }
@@ -108,6 +112,7 @@ struct Seen {
     language: Language,
     place: Option<PlaceView>,
     refusal: Option<Code>,
+    go_to: Option<String>,
     entry: Option<String>,
 }
 
@@ -127,6 +132,7 @@ async fn draw(
         place: seen.place.as_ref(),
         line: line.as_deref(),
         refusal: seen.refusal,
+        go_to: seen.go_to.as_deref(),
         entry: seen.entry.as_deref(),
         now: state.clock.now(),
     };

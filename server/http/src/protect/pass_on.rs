@@ -1,6 +1,7 @@
 //! One request of a visitor to the site: read, judged, checked at the gate, and passed on, or not.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -12,6 +13,7 @@ use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
 use jari_gate::Judgement;
 use jari_ports::RoomDefinition;
+use tokio::time::Instant;
 use url::Url;
 
 use super::addressed::{self, Addressed, bad};
@@ -20,8 +22,11 @@ use super::options::HostHeader;
 use super::told::Reader;
 use super::upstream::Failed;
 use super::{Site, caching, cookie_jar, names, onward, tunnel};
+use crate::answers::with_cookies;
+use crate::directory::RoomEntry;
 use crate::gate::{self, Passage};
 use crate::problem_response::Refusal;
+use crate::request::client_of;
 use crate::state::AppState;
 
 /// The handler of everything that is not below Jari's prefix.
@@ -55,15 +60,36 @@ async fn judged(
     };
     let entry = state.rooms.get(room).ok_or_else(|| Refusal::unknown_room(room.as_str()))?;
     // Apart: most of its future is for stores that do not answer.
-    let passage = Box::pin(gate::check(state, &entry, &parts.headers)).await?;
+    let address = client_of(&parts, state);
+    let passage = Box::pin(gate::check(state, &entry, &parts.headers, address)).await?;
     match passage {
-        Passage::Refused { reason, poll_after } => {
-            Ok(reader.sent_to_room(state, site, &entry, &addressed, (reason, poll_after)))
+        Passage::Refused { reason, poll_after, cookies } => {
+            let why = (reason, poll_after);
+            let sent = reader.sent_to_room(state, site, &entry, &addressed, why);
+            Ok(with_cookies(sent, cookies))
         }
         passage => {
             let passage = Some((entry.definition(), passage));
-            send(state, site, parts, body, &addressed, passage).await
+            let began = Instant::now();
+            let sent = send(state, site, parts, body, &addressed, passage).await;
+            note_site(&entry, began.elapsed(), &sent);
+            sent
         }
+    }
+}
+
+/// Notes how the site did, for the room's pacer: an answer's head counts, as does the lack of one.
+fn note_site(entry: &RoomEntry, took: Duration, sent: &Result<Response, Refusal>) {
+    let failed = match sent {
+        Ok(answer) => answer.status().is_server_error(),
+        Err(refusal) => match refusal.code() {
+            Code::SiteBusy | Code::SiteUnavailable | Code::SiteTimeout => true,
+            // The visitor's own doing.
+            _ => return,
+        },
+    };
+    if let Some(room) = entry.loaded() {
+        room.note_site(took, failed);
     }
 }
 
@@ -90,7 +116,7 @@ async fn send(
     if passage.is_some() {
         caching::keep_private(&mut head.headers);
     }
-    if let Some((_, Passage::Admitted { renewed: Some(cookie), .. })) = passage {
+    for cookie in passage.map(|(_, passage)| passage.into_cookies()).unwrap_or_default() {
         head.headers.append(SET_COOKIE, cookie);
     }
     // The connection's own, not the answer's.

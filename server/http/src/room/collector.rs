@@ -1,4 +1,5 @@
-//! Sends what a room gathers in memory: who was heard from, which passes were used. Runs on every node that serves.
+//! Sends what a room gathers in memory: who was heard from, which passes were used, how its site is doing. Runs on every
+//! node that serves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,7 @@ pub(super) async fn run(runtime: Arc<RoomRuntime>) {
         if turn % USES_TURNS == 0 {
             sent = sent.and(runtime.flush_uses().await);
         }
+        sent = sent.and(runtime.tell_site_load().await);
         if let Err(error) = sent {
             let room = runtime.id();
             tracing::debug!(%room, %error, "room {room} could not send what it gathered: {error}");

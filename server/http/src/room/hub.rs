@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use jari_line::{Event, SeqSet};
+use jari_line::{Event, SeqSet, Tick};
 use jari_units::Seq;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -156,10 +156,9 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
         Event::Ended { seqs, .. } => vec![seqs],
         Event::Called(calls) => vec![&calls.seqs],
         Event::Changed { ended, granted, .. } => vec![ended, granted],
-        Event::Ticked(tick) => {
-            let calls = tick.calls.as_ref().map(|calls| &calls.seqs);
-            [&tick.expired, &tick.second_chance, &tick.swept].into_iter().chain(calls).collect()
-        }
+        Event::WalkedIn(walked_in) => vec![&walked_in.granted],
+        Event::Ticked(tick) => changed_by_tick(tick),
+        Event::Flowed(flowed) => changed_by_tick(&flowed.tick),
         Event::Restored(restored) => vec![&restored.ended],
         Event::Reattached(shown) => {
             vec![&shown.first_passes, &shown.second_passes, &shown.ended]
@@ -171,8 +170,14 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
         | Event::Lulled { .. }
         | Event::Recovering(_)
         | Event::Settled(_)
-        | Event::Attended { .. } => Vec::new(),
+        | Event::Attended { .. }
+        | Event::Signalled(_) => Vec::new(),
     }
+}
+
+fn changed_by_tick(tick: &Tick) -> Vec<&SeqSet> {
+    let calls = tick.calls.as_ref().map(|calls| &calls.seqs);
+    [&tick.expired, &tick.second_chance, &tick.swept].into_iter().chain(calls).collect()
 }
 
 /// Walks the smaller of the two sets.

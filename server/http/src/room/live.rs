@@ -54,7 +54,8 @@ fn moves_the_line(event: &Event) -> bool {
         Event::Seen { .. }
         | Event::Touched { .. }
         | Event::Extended { .. }
-        | Event::Attended { .. } => false,
+        | Event::Attended { .. }
+        | Event::Signalled(_) => false,
         Event::Created { .. }
         | Event::Joined { .. }
         | Event::Ended { .. }
@@ -65,7 +66,9 @@ fn moves_the_line(event: &Event) -> bool {
         | Event::Recovering(_)
         | Event::Restored(_)
         | Event::Reattached(_)
-        | Event::Settled(_) => true,
+        | Event::Settled(_)
+        | Event::WalkedIn(_)
+        | Event::Flowed(_) => true,
     }
 }
 
@@ -83,6 +86,7 @@ fn line_view(replica: &Replica) -> LineView {
         Phase::Open => LineState::Open,
         Phase::Paused => LineState::Paused,
         Phase::SoldOut => LineState::SoldOut,
+        Phase::Off => LineState::Off,
         Phase::Closed(next) => {
             reopens_at = next.reopens_at.map(Utc);
             message = next.message;

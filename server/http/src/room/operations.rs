@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, JoinOutcome, LeaveOutcome,
-    PassOutcome, Past, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome,
-    SeenBits, Settings, Telling,
+    Load, PassOutcome, Past, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome,
+    RevokeOutcome, SeenBits, Settings, SignalOutcome, Source, Telling,
 };
 use jari_ports::{Reply, StoreError};
-use jari_units::{Incarnation, Mark, PassId, SubjectKey};
+use jari_units::{Incarnation, Mark, Millis, PassId, SubjectKey};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -145,6 +145,21 @@ impl Operations {
     pub(crate) async fn attend(&self, mark: Mark) -> Result<(), StoreError> {
         let call = self.calls.store.attend(&self.room.id, mark, self.losses.node);
         self.run("attend", call).await.map(|_| ())
+    }
+
+    /// This node's number: the source of what it measures.
+    pub(crate) fn node(&self) -> Source {
+        self.losses.node
+    }
+
+    pub(crate) async fn signal(
+        &self,
+        source: Source,
+        load: Load,
+        span: Millis,
+    ) -> Result<Reply<SignalOutcome>, StoreError> {
+        let call = self.calls.store.signal(&self.room.id, self.mark(), source, load, span);
+        self.run("signal", call).await
     }
 
     pub(crate) async fn restore(&self, telling: Telling) -> Result<RestoreOutcome, StoreError> {

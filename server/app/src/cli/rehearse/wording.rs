@@ -105,6 +105,9 @@ pub(super) fn limits(settings: &Settings) -> String {
             format!("pacer aimd from {}/s ({} to {})", aimd.start, aimd.floor, aimd.ceiling)
         }
         PacerKind::Manual => "pacer manual: nobody is let in by itself".to_owned(),
+        PacerKind::Signal(signal) => {
+            format!("pacer signal at {}/s, as nobody says anything here", signal.start)
+        }
     };
     let total = settings.admit_total.map(|total| format!(", {} in all", count(total)));
     format!("{pace}, capacity {}{}", count(settings.capacity), total.unwrap_or_default())
