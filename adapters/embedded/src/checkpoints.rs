@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use jari_line::{Descent, Room};
-use jari_units::{EventNo, Incarnation, RoomId};
+use jari_line::{Descent, Landing, Room};
+use jari_units::{EventNo, Incarnation, RoomId, Seq};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::OpenError;
@@ -42,6 +42,11 @@ const FORMAT: i64 = 1;
 /// The same with the room's `Descent` behind it. Only a room that has one is written so: an older Jari still opens the
 /// others, and names the version where it cannot.
 const DESCENT_FORMAT: i64 = 2;
+
+/// The same with the redeemed tokens of its passes behind both, for a room that has any.
+const LANDINGS_FORMAT: i64 = 3;
+
+type Landings = Vec<(Seq, Landing)>;
 
 /// A room's checkpoint without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,11 +88,16 @@ impl Checkpoints {
             buffer: Vec::with_capacity(PART_BYTES),
             failed: None,
         };
-        let descent = room.ledger().descent();
-        let format = if *descent == Descent::default() { FORMAT } else { DESCENT_FORMAT };
+        let (descent, landings) = (room.ledger().descent(), room.landings());
+        let format = match (*descent == Descent::default(), landings.is_empty()) {
+            (_, false) => LANDINGS_FORMAT,
+            (false, true) => DESCENT_FORMAT,
+            (true, true) => FORMAT,
+        };
         let encoded = match format {
             FORMAT => postcard::to_io(room, &mut parts).map(drop),
-            _ => postcard::to_io(&(room, descent), &mut parts).map(drop),
+            DESCENT_FORMAT => postcard::to_io(&(room, descent), &mut parts).map(drop),
+            _ => postcard::to_io(&(room, descent, landings), &mut parts).map(drop),
         };
         let flushed = parts.flush();
         if let Some(error) = parts.failed.take() {
@@ -129,9 +139,9 @@ impl Checkpoints {
     /// The room that a head stands for.
     pub(crate) fn read(&self, id: &RoomId, head: &Head) -> Result<Room, OpenError> {
         let file = &self.database.file;
-        if !(FORMAT..=DESCENT_FORMAT).contains(&head.format) {
+        if !(FORMAT..=LANDINGS_FORMAT).contains(&head.format) {
             let file = file.clone();
-            return Err(OpenError::Version { file, found: head.format, known: DESCENT_FORMAT });
+            return Err(OpenError::Version { file, found: head.format, known: LANDINGS_FORMAT });
         }
         let mut body = Vec::with_capacity(usize::try_from(head.bytes).unwrap_or(0));
         for no in 0..head.parts {
@@ -145,8 +155,10 @@ impl Checkpoints {
         }
         let read = match head.format {
             FORMAT => postcard::from_bytes::<Room>(&body),
-            _ => postcard::from_bytes::<(Room, Descent)>(&body)
+            DESCENT_FORMAT => postcard::from_bytes::<(Room, Descent)>(&body)
                 .map(|(room, descent)| room.descend(descent)),
+            _ => postcard::from_bytes::<(Room, Descent, Landings)>(&body)
+                .map(|(room, descent, landings)| room.descend(descent).land(landings)),
         };
         let room = read.map_err(|error| corrupt(error.to_string()))?;
         let mark = room.mark();

@@ -45,9 +45,12 @@ pub(crate) const LAYOUT: Layout = Layout {
 /// Version of the bodies: postcard of `RoomEvent` and [`StoredGroup`].
 pub(crate) const FORMAT: i64 = 1;
 
-/// The newest version of events: it has those of a recovery as well. Each row has the oldest version that holds it, so
+/// The version of events that has those of a recovery as well.
+const RECOVERY_FORMAT: i64 = 2;
+
+/// The newest version of events: it has redeemed tokens as well. Each row has the oldest version that holds it, so
 /// that an older Jari still opens what it can read, and names the version where it cannot.
-pub(crate) const EVENT_FORMAT: i64 = 2;
+pub(crate) const EVENT_FORMAT: i64 = 3;
 
 /// The version that an event needs.
 pub(crate) fn event_format(event: &Event) -> i64 {
@@ -56,7 +59,8 @@ pub(crate) fn event_format(event: &Event) -> i64 {
         | Event::Restored(_)
         | Event::Reattached(_)
         | Event::Settled(_)
-        | Event::Attended { .. } => EVENT_FORMAT,
+        | Event::Attended { .. } => RECOVERY_FORMAT,
+        Event::Redeemed { .. } => EVENT_FORMAT,
         _ => FORMAT,
     }
 }

@@ -65,6 +65,9 @@ impl Ledger {
             Event::Reattached(reattached) => self.reattached(reattached),
             Event::Settled(settled) => self.settled(settled),
             Event::Attended { node, at } => self.attended(*node, *at),
+            Event::Redeemed { seq, landing, deadline } => {
+                self.redeemed(*seq, *landing, *deadline);
+            }
         }
         Ok(())
     }
@@ -91,7 +94,8 @@ impl Ledger {
             let grant = if self.once.contains(seq) { 2 } else { 1 };
             self.totals.admitted += u64::from(grant == 1);
             let granted_at = self.clocks.silence_ms;
-            let pass = Pass { grant, deadline, granted_at, claimed_at: None, paying_since: None };
+            let (claimed_at, paying_since, landed) = (None, None, None);
+            let pass = Pass { grant, deadline, granted_at, claimed_at, paying_since, landed };
             self.passes.put(seq, pass);
         }
     }
@@ -139,7 +143,7 @@ impl Ledger {
         }
     }
 
-    fn touched(&mut self, seqs: &SeqSet, deadline: Millis) {
+    pub(crate) fn touched(&mut self, seqs: &SeqSet, deadline: Millis) {
         self.used(seqs);
         for seq in seqs.iter() {
             let Some(mut pass) = self.passes.remove(seq) else {

@@ -6,7 +6,9 @@
 use jari_units::{EventNo, Incarnation, Millis, NodeId, Seq, SubjectKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled};
+use crate::{
+    Change, Landing, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled,
+};
 
 /// An event with its number: `event_no` rises by one per state-changing operation of an incarnation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +50,8 @@ pub enum Event {
     Settled(Box<Settled>),
     /// A node serves the room.
     Attended { node: NodeId, at: Timestamp },
+    /// A one-time token of a pass was redeemed; the pass is in use until `deadline`.
+    Redeemed { seq: Seq, landing: Landing, deadline: Millis },
 }
 
 /// Why a place or pass ended.

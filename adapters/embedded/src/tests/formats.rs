@@ -4,8 +4,8 @@
 //! then note the new bytes.
 
 use jari_line::{
-    Calls, Change, ClosedNext, EndReason, Event, Loss, PacerState, Pass, Reattached, Recovering,
-    Restored, Room, RoomEvent, SeqSet, Settings, Settled, Tick,
+    Calls, Change, ClosedNext, EndReason, Event, Landing, Loss, PacerState, Pass, Reattached,
+    Recovering, Restored, Room, RoomEvent, SeqSet, Settings, Settled, Tick,
 };
 use jari_units::{Mark, Millis, SubjectKey, Timestamp};
 
@@ -55,7 +55,8 @@ fn restored() -> Restored {
     room.join(Mark::NONE, &[SubjectKey([7; 16])]).expect("no mark");
     let telling = room.ledger().tellings(room.mark()).next().expect("one part");
     let (deadline, granted_at) = (Millis(9), Millis(2));
-    let pass = Pass { grant: 2, deadline, granted_at, claimed_at: None, paying_since: None };
+    let (claimed_at, paying_since, landed) = (None, None, None);
+    let pass = Pass { grant: 2, deadline, granted_at, claimed_at, paying_since, landed };
     Restored {
         known: seqs(),
         ended: seqs(),
@@ -82,6 +83,10 @@ fn reattached() -> Reattached {
         top: 20,
         next_seq: 10_020,
     }
+}
+
+fn landing() -> Landing {
+    Landing { no: 1_700_000_000 << 20, nonce: [9; 16] }
 }
 
 fn events() -> Vec<(&'static str, Event)> {
@@ -119,6 +124,7 @@ fn events() -> Vec<(&'static str, Event)> {
         ("reattached", Event::Reattached(Box::new(reattached()))),
         ("settled", Event::Settled(Box::new(settled))),
         ("attended", Event::Attended { node: 300, at: now }),
+        ("redeemed", Event::Redeemed { seq: 5, landing: landing(), deadline }),
     ]
 }
 
@@ -145,8 +151,10 @@ const STORED: &[(&str, &str)] = &[
     ("reattached", "199 bytes, crc 7baa2f02"),
     ("settled", "187 bytes, crc 8cf7006e"),
     ("attended", "11 bytes, crc 0c6dc858"),
+    ("redeemed", "31 bytes, crc aec4ec7f"),
     ("room", "6369 bytes, crc e43f579e"),
     ("room and descent", "6450 bytes, crc a755bd4d"),
+    ("room, descent and landings", "6476 bytes, crc c67c8097"),
 ];
 
 #[test]
@@ -165,6 +173,11 @@ fn stored_bytes_do_not_change_within_a_format() {
     _ = room.recover(&Loss::Declared, Settings::default(), Timestamp(1_002_000));
     room.attend(Mark::NONE, 300).expect("no mark");
     now.push(("room and descent".into(), digest(&(&room, room.ledger().descent()))));
+    let landings = vec![(5_u64, landing())];
+    now.push((
+        "room, descent and landings".into(),
+        digest(&(&room, room.ledger().descent(), landings)),
+    ));
     let stored: Vec<(String, String)> =
         STORED.iter().map(|(name, digest)| ((*name).into(), (*digest).into())).collect();
     assert_eq!(now, stored);
@@ -182,7 +195,11 @@ fn what_was_stored_is_read_back() {
 #[test]
 fn rows_have_the_oldest_format_that_holds_them() {
     for (name, event) in events() {
-        let newer = ["recovering", "restored", "reattached", "settled", "attended"].contains(&name);
-        assert_eq!(crate::journal::event_format(&event), if newer { 2 } else { 1 }, "{name}");
+        let format = match name {
+            "redeemed" => 3,
+            "recovering" | "restored" | "reattached" | "settled" | "attended" => 2,
+            _ => 1,
+        };
+        assert_eq!(crate::journal::event_format(&event), format, "{name}");
     }
 }

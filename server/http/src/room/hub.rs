@@ -171,7 +171,8 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
         | Event::Lulled { .. }
         | Event::Recovering(_)
         | Event::Settled(_)
-        | Event::Attended { .. } => Vec::new(),
+        | Event::Attended { .. }
+        | Event::Redeemed { .. } => Vec::new(),
     }
 }
 

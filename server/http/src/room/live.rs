@@ -54,7 +54,8 @@ fn moves_the_line(event: &Event) -> bool {
         Event::Seen { .. }
         | Event::Touched { .. }
         | Event::Extended { .. }
-        | Event::Attended { .. } => false,
+        | Event::Attended { .. }
+        | Event::Redeemed { .. } => false,
         Event::Created { .. }
         | Event::Joined { .. }
         | Event::Ended { .. }
