@@ -7,6 +7,7 @@ mod live;
 mod patch;
 mod room;
 mod settings;
+mod site_key;
 mod stats;
 mod tenant;
 
@@ -14,13 +15,14 @@ pub use control::{AnnounceRequest, Changed, CloseRequest, SoldOutRequest, Subjec
 pub use group::{GroupBody, GroupList, GroupView};
 pub use key::{
     ApiKeyCreated, ApiKeyList, ApiKeyScope, ApiKeyView, AuditEntryView, AuditPageView,
-    NewApiKeyBody,
+    NewApiKeyBody, RotateBody,
 };
 pub use live::{
     DwellView, GroupLive, HistoryList, LiveFrame, PacerName, RoomHistory, RoomLive, SecondView,
 };
 pub use patch::merge;
-pub use room::{OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
+pub use room::{Handover, OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
 pub use settings::{AimdBody, NumberError, PacerBody, SettingsBody, rate_milli, rate_per_s};
+pub use site_key::{SiteKeyList, SiteKeyView};
 pub use stats::{RoomStats, StatsList};
 pub use tenant::{TenantBody, TenantList, TenantView};

@@ -32,6 +32,8 @@ pub(super) struct Numbers {
     pub(super) connections: Arc<AtomicI64>,
     pub(super) connections_refused: AtomicU64,
     passed_unchecked: Resolved<String, AtomicU64>,
+    /// By call and outcome; both are words of ours.
+    site: Resolved<(&'static str, String), AtomicU64>,
 }
 
 impl Default for Numbers {
@@ -48,6 +50,7 @@ impl Default for Numbers {
             connections: Arc::default(),
             connections_refused: AtomicU64::new(0),
             passed_unchecked: Resolved::default(),
+            site: Resolved::default(),
         }
     }
 }
@@ -82,6 +85,20 @@ impl Numbers {
         // Those that have a label keep it, whoever came first.
         let room = if counts.contains(room) || counts.len() < ROOMS_MAX { room } else { OTHERS };
         counts.with(room, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+    }
+
+    pub(super) fn site_asked(&self, call: &'static str, outcome: &str, passes: u64) {
+        let key = (call, outcome.to_owned());
+        self.site.with(&key, AtomicU64::default, |count| count.fetch_add(passes, Relaxed));
+    }
+
+    fn write_site(&self, families: &mut Families<'_>) -> fmt::Result {
+        let asked = self.site.list().into_iter().map(|((call, outcome), count)| {
+            let labels = vec![("call", call.into()), ("outcome", outcome.into())];
+            (labels, count.load(Relaxed))
+        });
+        let help = "Passes that sites asked about, by call and how each of them stood";
+        families.counters(("jari_site_passes", help), asked)
     }
 
     fn write_store(&self, families: &mut Families<'_>) -> fmt::Result {
@@ -150,6 +167,7 @@ impl Collector for Numbers {
         families.gauges(("jari_build_info", "1, by the version that runs"), [(version, 1.0)])?;
         self.calls.write(&mut families)?;
         self.write_refused(&mut families)?;
+        self.write_site(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;
