@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use jari_line::{Descent, Flow, Room};
-use jari_units::{EventNo, Incarnation, RoomId};
+use jari_line::{Descent, Flow, Landing, Room};
+use jari_units::{EventNo, Incarnation, RoomId, Seq};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::OpenError;
@@ -43,13 +43,16 @@ const FORMAT: i64 = 1;
 /// others, and names the version where it cannot.
 const DESCENT_FORMAT: i64 = 2;
 
-/// The same with the room's `Flow` behind both: of a room that has one, or a mode.
+/// The same with the room's `Flow` and the redeemed tokens of its passes behind both: of a room that has any, or a mode.
 const FLOW_FORMAT: i64 = 3;
 
-/// The oldest version that holds a room.
-fn format_of(room: &Room) -> i64 {
+type Landings = Vec<(Seq, Landing)>;
+
+/// The oldest version that holds a room with these redeemed tokens.
+fn format_of(room: &Room, landings: &Landings) -> i64 {
     let ledger = room.ledger();
-    if *ledger.flow() != Flow::default() || ledger.settings().use_modes() {
+    let flows = *ledger.flow() != Flow::default() || ledger.settings().use_modes();
+    if flows || !landings.is_empty() {
         FLOW_FORMAT
     } else if *ledger.descent() != Descent::default() {
         DESCENT_FORMAT
@@ -99,11 +102,12 @@ impl Checkpoints {
             failed: None,
         };
         let (descent, flow) = (room.ledger().descent(), room.ledger().flow());
-        let format = format_of(room);
+        let landings = room.landings();
+        let format = format_of(room, &landings);
         let encoded = match format {
             FORMAT => postcard::to_io(room, &mut parts).map(drop),
             DESCENT_FORMAT => postcard::to_io(&(room, descent), &mut parts).map(drop),
-            _ => postcard::to_io(&(room, descent, flow), &mut parts).map(drop),
+            _ => postcard::to_io(&(room, descent, flow, landings), &mut parts).map(drop),
         };
         let flushed = parts.flush();
         if let Some(error) = parts.failed.take() {
@@ -163,8 +167,8 @@ impl Checkpoints {
             FORMAT => postcard::from_bytes::<Room>(&body),
             DESCENT_FORMAT => postcard::from_bytes::<(Room, Descent)>(&body)
                 .map(|(room, descent)| room.descend(descent)),
-            _ => postcard::from_bytes::<(Room, Descent, Flow)>(&body)
-                .map(|(room, descent, flow)| room.descend(descent).flowing(flow)),
+            _ => postcard::from_bytes::<(Room, Descent, Flow, Landings)>(&body)
+                .map(|(room, descent, flow, landings)| room.descend(descent).flowing(flow).land(landings)),
         };
         let room = read.map_err(|error| corrupt(error.to_string()))?;
         let mark = room.mark();

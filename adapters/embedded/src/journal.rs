@@ -49,13 +49,16 @@ pub(crate) const FORMAT: i64 = 1;
 /// what it can read, and names the version where it cannot.
 const RECOVERY_FORMAT: i64 = 2;
 
-/// The newest version of events: with modes, and what a room sees of its traffic.
+/// The newest version of events: with modes, what a room sees of its traffic, and redeemed tokens.
 pub(crate) const EVENT_FORMAT: i64 = 3;
 
 /// The version that an event needs.
 pub(crate) fn event_format(event: &Event) -> i64 {
     match event {
-        Event::WalkedIn(_) | Event::Flowed(_) | Event::Signalled(_) => EVENT_FORMAT,
+        Event::WalkedIn(_)
+        | Event::Flowed(_)
+        | Event::Signalled(_)
+        | Event::Redeemed { .. } => EVENT_FORMAT,
         Event::Created { settings, .. } if settings.use_modes() => EVENT_FORMAT,
         Event::Recovering(recovering)
             if recovering.settings.as_ref().is_some_and(|settings| settings.use_modes()) =>

@@ -6,9 +6,7 @@ use std::thread::JoinHandle;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Done, Dump, EndOutcome,
-    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, LostHistory,
-    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, Room,
-    SeenBits, Settings, SignalOutcome, Source, Telling,
+    ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, LostHistory, PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RedeemOutcome, RestoreOutcome, RevokeOutcome, Room, SeenBits, Settings, SignalOutcome, Source, Telling, Ticket,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
@@ -216,6 +214,10 @@ impl LineStore for EmbeddedStore {
         span: Millis,
     ) -> Answer<'_, ExtendOutcome> {
         self.on_room(room, move |room| room.extend_for_payment(mark, pass, span))
+    }
+
+    fn redeem(&self, room: &RoomId, mark: Mark, ticket: Ticket) -> Answer<'_, RedeemOutcome> {
+        self.on_room(room, move |room| room.redeem(mark, &ticket))
     }
 
     fn end_pass(

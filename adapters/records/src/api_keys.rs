@@ -10,8 +10,9 @@ use crate::Records;
 use crate::column::{bytes32, hex, named, signed, time, time_or_none};
 use crate::failure::unavailable;
 use crate::tenants::is_known;
+use crate::write::Write;
 
-const ALL: &str = "SELECT id, tenant, scope, name, hash, created_at, last_used_at, revoked_at \
+const ALL: &str = "SELECT id, tenant, scope, name, hash, created_at, last_used_at, revoked_at, expires_at \
                    FROM api_keys ORDER BY no";
 
 const ADD: &str = "INSERT INTO api_keys (id, no, tenant, scope, name, hash, created_at) \
@@ -19,6 +20,11 @@ const ADD: &str = "INSERT INTO api_keys (id, no, tenant, scope, name, hash, crea
 
 /// A key that was revoked stays revoked when it was.
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1";
+
+/// A key whose end was decided before keeps the earlier one.
+const EXPIRE: &str = "UPDATE api_keys SET expires_at = CASE \
+                      WHEN expires_at IS NULL OR expires_at > $2 THEN $2 ELSE expires_at END \
+                      WHERE id = $1 AND revoked_at IS NULL";
 
 /// Notes may come out of order: the newest stays.
 const NOTE_USE: &str = "UPDATE api_keys SET last_used_at = $2 \
@@ -43,7 +49,17 @@ impl Records {
         at: Timestamp,
         entry: AuditEntry,
     ) -> Result<(), ControlError> {
-        let mut write = self.begin_write().await?;
+        let write = self.begin_write().await?;
+        self.add_in(write, key, at, entry).await
+    }
+
+    async fn add_in(
+        &self,
+        mut write: Write<'_>,
+        key: NewApiKey,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Result<(), ControlError> {
         let name = format!("API key {}", key.id);
         match is_known(write.conn(), &key.tenant).await {
             Ok(true) => {}
@@ -104,6 +120,25 @@ impl Records {
         }
     }
 
+    pub(crate) async fn write_rotation(
+        &self,
+        id: &str,
+        key: NewApiKey,
+        (at, ends_at): (Timestamp, Timestamp),
+        entry: AuditEntry,
+    ) -> Result<(), ControlError> {
+        let mut write = self.begin_write().await?;
+        let expire = sqlx::query(EXPIRE).bind(id.to_owned()).bind(signed(ends_at.0));
+        match expire.execute(write.conn()).await {
+            Ok(done) if done.rows_affected() == 0 => {
+                let name = format!("API key {id}");
+                Err(write.refuse(ControlError::NotFound(name)).await)
+            }
+            Ok(_) => self.add_in(write, key, at, entry).await,
+            Err(error) => Err(write.failed(&error)),
+        }
+    }
+
     /// Unknown keys are passed over: one may have been deleted with its tenant meanwhile. In order of id, so that two
     /// nodes that note the same keys never wait for each other in a circle.
     pub(crate) async fn write_api_key_uses(
@@ -148,6 +183,7 @@ fn api_key(row: &AnyRow) -> Result<ApiKey, sqlx::Error> {
         created_at: time(row, "created_at")?,
         last_used_at: time_or_none(row, "last_used_at")?,
         revoked_at: time_or_none(row, "revoked_at")?,
+        expires_at: time_or_none(row, "expires_at")?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
-    RoomDefinition, SigningKey, Tenant,
+    RoomDefinition, SigningKey, SiteKey, Tenant,
 };
 use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 
@@ -76,6 +76,18 @@ impl Control for Records {
         Box::pin(async move { self.within(self.write_revocation(&id, at, entry)).await })
     }
 
+    fn rotate_api_key(
+        &self,
+        id: &str,
+        key: NewApiKey,
+        at: Timestamp,
+        ends_at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()> {
+        let (id, times) = (id.to_owned(), (at, ends_at));
+        Box::pin(async move { self.within(self.write_rotation(&id, key, times, entry)).await })
+    }
+
     fn note_api_key_use(&self, uses: Vec<(String, Timestamp)>) -> Answer<'_, ()> {
         Box::pin(self.within(self.write_api_key_uses(uses)))
     }
@@ -86,6 +98,19 @@ impl Control for Records {
 
     fn add_signing_key(&self, key: SigningKey, entry: AuditEntry) -> Answer<'_, ()> {
         Box::pin(self.within(self.write_signing_key(key, entry)))
+    }
+
+    fn site_keys(&self) -> Answer<'_, Vec<SiteKey>> {
+        Box::pin(self.within(self.read_site_keys()))
+    }
+
+    fn add_site_key(
+        &self,
+        key: SiteKey,
+        others_end_at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()> {
+        Box::pin(self.within(self.write_site_key(key, others_end_at, entry)))
     }
 
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64> {

@@ -1,4 +1,5 @@
-//! Control data in a relational database: tenants, rooms, limit groups, API keys, signing keys and the audit trail.
+//! Control data in a relational database: tenants, rooms, limit groups, API keys, signing keys, site keys and
+//! the audit trail.
 //!
 //! Every query is written once, in SQL that SQLite and PostgreSQL both read; only migrations and what stands around a
 //! connection (`sqlite.rs`, `postgres.rs`) have words of one database.
@@ -20,6 +21,7 @@ mod rooms;
 mod schema;
 mod server_address;
 mod signing_keys;
+mod site_keys;
 mod sqlite;
 #[cfg(test)]
 mod sqlite_tests;

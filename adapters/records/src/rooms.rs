@@ -1,6 +1,6 @@
 //! Queries on rooms. A write is one statement that names the version it replaces, so that two cannot both succeed.
 
-use jari_ports::{AuditEntry, ControlError, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{AuditEntry, ControlError, Handover, Identity, OnStoreFailure, RoomDefinition};
 use jari_units::RoomId;
 use sqlx::Row;
 use sqlx::any::{AnyArguments, AnyRow};
@@ -14,15 +14,15 @@ use crate::tenants::{has_too_many_rooms, is_known};
 use crate::write::Write;
 
 const ALL: &str = "SELECT id, tenant, limit_group, identity, title_ko, title_en, target_url, \
-                   on_store_failure, settings, version, created_at FROM rooms";
+                   on_store_failure, handover, settings, version, created_at FROM rooms";
 
 const CREATE: &str = "INSERT INTO rooms (id, tenant, limit_group, identity, title_ko, title_en, target_url, \
-     on_store_failure, settings, version, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10) ON CONFLICT (id) DO NOTHING";
+     on_store_failure, handover, settings, version, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11) ON CONFLICT (id) DO NOTHING";
 
 const REPLACE: &str = "UPDATE rooms SET tenant = $2, limit_group = $3, identity = $4, title_ko = $5, title_en = $6, \
-     target_url = $7, on_store_failure = $8, settings = $9, version = version + 1 \
-     WHERE id = $1 AND version = $10";
+     target_url = $7, on_store_failure = $8, handover = $9, settings = $10, version = version + 1 \
+     WHERE id = $1 AND version = $11";
 
 impl Records {
     /// In order of id by their bytes, which is not how every server sorts texts.
@@ -103,7 +103,7 @@ async fn refuse_room(mut write: Write<'_>, room: &RoomDefinition) -> ControlErro
     }
 }
 
-/// Binds what creating and replacing have in common: $1 to $9.
+/// Binds what creating and replacing have in common: $1 to $10.
 fn bind(sql: &'static str, room: &RoomDefinition) -> Query<'static, sqlx::Any, AnyArguments> {
     sqlx::query(sql)
         .bind(room.id.as_str().to_owned())
@@ -114,6 +114,7 @@ fn bind(sql: &'static str, room: &RoomDefinition) -> Query<'static, sqlx::Any, A
         .bind(room.title_en.clone())
         .bind(room.target_url.clone())
         .bind(failure_word(room.on_store_failure))
+        .bind(handover_word(room.handover))
         .bind(stored_settings::write_room(&room.settings))
 }
 
@@ -129,6 +130,7 @@ fn room(row: &AnyRow) -> Result<RoomDefinition, sqlx::Error> {
         title_en: row.try_get("title_en")?,
         target_url: row.try_get("target_url")?,
         on_store_failure: named(row, "on_store_failure", on_store_failure)?,
+        handover: named(row, "handover", handover)?,
         settings: stored_settings::read_room(row.try_get("settings")?)?,
         version: number(row, "version")?,
         created_at: time(row, "created_at")?,
@@ -157,4 +159,15 @@ fn failure_word(policy: OnStoreFailure) -> &'static str {
 fn on_store_failure(word: &str) -> Option<OnStoreFailure> {
     let all = [OnStoreFailure::Wait, OnStoreFailure::Refuse, OnStoreFailure::Pass];
     all.into_iter().find(|known| failure_word(*known) == word)
+}
+
+fn handover_word(handover: Handover) -> &'static str {
+    match handover {
+        Handover::Cookie => "cookie",
+        Handover::Token => "token",
+    }
+}
+
+fn handover(word: &str) -> Option<Handover> {
+    [Handover::Cookie, Handover::Token].into_iter().find(|known| handover_word(*known) == word)
 }

@@ -58,6 +58,12 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        name: "sites",
+        portable: include_str!("../migrations/0008_sites.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The newest schema this binary knows.

@@ -17,11 +17,12 @@ use crate::schema::{self, Dialect};
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 
 /// Tables whose pages are read through at the start, so that damage shows before anybody depends on it.
-const CHECKS: [&str; 4] = [
+const CHECKS: [&str; 5] = [
     "PRAGMA quick_check('limit_groups')",
     "PRAGMA quick_check('rooms')",
     "PRAGMA quick_check('api_keys')",
     "PRAGMA quick_check('signing_keys')",
+    "PRAGMA quick_check('site_keys')",
 ];
 
 /// How connections are made; differs from the default only in this crate's tests.

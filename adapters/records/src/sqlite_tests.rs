@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jari_line::Settings;
-use jari_ports::{AuditEntry, Control, ControlError, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{
+    AuditEntry, Control, ControlError, Handover, Identity, OnStoreFailure, RoomDefinition,
+};
 use jari_units::Timestamp;
 use sqlx::{Connection, Row};
 use tempfile::TempDir;
@@ -38,6 +40,7 @@ fn room(id: &str) -> RoomDefinition {
         title_en: "Room".to_owned(),
         target_url: "/".to_owned(),
         on_store_failure: OnStoreFailure::Wait,
+        handover: Handover::Cookie,
         settings: Settings::default(),
         version: 0,
         created_at: Timestamp(1),
@@ -282,7 +285,7 @@ async fn ten_thousand_rooms_are_listed_at_once() {
     records.put_room(room("room"), entry()).await.unwrap();
     let copies = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
                   INSERT INTO rooms SELECT printf('room-%05d', i), tenant, limit_group, identity, \
-                  title_ko, title_en, target_url, on_store_failure, settings, version, created_at \
+                  title_ko, title_en, target_url, on_store_failure, settings, version, created_at, handover \
                   FROM n, rooms";
     run(&records, copies).await.unwrap();
     let started = Instant::now();

@@ -1,6 +1,6 @@
 //! Queries on tenants; versions as for rooms.
 
-use jari_ports::{AuditEntry, ControlError, Tenant};
+use jari_ports::{AuditEntry, ControlError, Tenant, TenantLimits};
 use jari_units::TenantId;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
@@ -9,8 +9,8 @@ use sqlx::{AnyConnection, Row};
 use crate::Records;
 use crate::column::{named, number, signed};
 use crate::failure::unavailable;
-use crate::stored_settings;
 use crate::write::Write;
+use crate::{site_keys, stored_settings};
 
 const CREATE: &str = "INSERT INTO tenants (id, name, settings, version) VALUES ($1, $2, $3, 1) \
                       ON CONFLICT (id) DO NOTHING";
@@ -31,6 +31,10 @@ const SETTINGS: &str = "SELECT settings FROM tenants WHERE id = $1";
 #[derive(Serialize, Deserialize)]
 struct StoredTenant {
     rooms_max: u64,
+    #[serde(default)]
+    joins_per_minute: u32,
+    #[serde(default)]
+    entries_per_minute: u32,
 }
 
 impl Records {
@@ -50,7 +54,10 @@ impl Records {
         entry: AuditEntry,
     ) -> Result<u64, ControlError> {
         let mut write = self.begin_write().await?;
-        let settings = stored_settings::write(&StoredTenant { rooms_max: tenant.rooms_max });
+        let TenantLimits { joins_per_minute, entries_per_minute } = tenant.limits;
+        let rooms_max = tenant.rooms_max;
+        let stored = StoredTenant { rooms_max, joins_per_minute, entries_per_minute };
+        let settings = stored_settings::write(&stored);
         let query = sqlx::query(if tenant.version == 0 { CREATE } else { REPLACE });
         let query = query.bind(tenant.id.as_str().to_owned()).bind(tenant.name.clone());
         let query = query.bind(settings);
@@ -76,6 +83,9 @@ impl Records {
             Ok(0) => {}
             Ok(_) => return Err(write.refuse(ControlError::InUse(name())).await),
             Err(error) => return Err(write.failed(&error)),
+        }
+        if let Err(error) = site_keys::remove_of(write.conn(), id).await {
+            return Err(write.failed(&error));
         }
         let delete = sqlx::query("DELETE FROM tenants WHERE id = $1");
         match delete.bind(id.as_str().to_owned()).execute(write.conn()).await {
@@ -125,11 +135,13 @@ async fn refuse_tenant(mut write: Write<'_>, tenant: &Tenant) -> ControlError {
 }
 
 fn tenant(row: &AnyRow) -> Result<Tenant, sqlx::Error> {
-    let StoredTenant { rooms_max } = stored_settings::read(row.try_get("settings")?)?;
+    let StoredTenant { rooms_max, joins_per_minute, entries_per_minute } =
+        stored_settings::read(row.try_get("settings")?)?;
     Ok(Tenant {
         id: named(row, "id", |text| text.parse().ok())?,
         name: row.try_get("name")?,
         rooms_max,
+        limits: TenantLimits { joins_per_minute, entries_per_minute },
         version: number(row, "version")?,
     })
 }

@@ -9,8 +9,9 @@ if is_recovering() then
   state[10], state[11] = redis.call('GET', KNOWN), redis.call('GET', SHOWN)
   state[12] = redis.call('HGETALL', RECEIPTS)
 end
+state[13] = redis.call('HGETALL', LANDED)
 if ARGV[5] == 'everything' then
-  state[13], state[14], state[15] =
+  state[14], state[15], state[16] =
     redis.call('HGETALL', SUBJ), redis.call('SMEMBERS', BLOCK), redis.call('SMEMBERS', ALLOW)
 end
 return answer(state)

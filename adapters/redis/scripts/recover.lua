@@ -34,7 +34,8 @@ local function begin(incarnation, now, top, origin, begins_before, awaited, left
   put('ev_bytes', 0)
   settle_here()
   for _, name in ipairs({ 'asked_at', 'asked_from', 'asked_agree' }) do put(name, '') end
-  redis.call('UNLINK', EV)
+  -- Tokens of before are refused for their incarnation.
+  redis.call('UNLINK', EV, LANDED)
   record('recovering', { 'now', text(now), 'until', text(room.lull_until), 'after_in', left and left.incarnation or '',
     'after_no', left and left.event_no or '', 'settings', left and '' or ARGV[10], 'origin', raw_origin or '',
     'top', text(top), 'next_seq', text(room.next_seq), 'awaited', awaited or '-' })

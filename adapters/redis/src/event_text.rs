@@ -1,13 +1,14 @@
 //! A room's events as its stream holds them, one field a name; every one reads back as exactly `jari_line::Event`.
 
 use jari_line::{
-    Calls, Change, ClosedNext, EndReason, Event, Flowed, PacerState, RoomEvent, SeqSet, Settled,
-    Tick, WalkedIn, Word,
+    Calls, Change, ClosedNext, EndReason, Event, Flowed, Landing, PacerState, RoomEvent, SeqSet,
+    Settled, Tick, Ticket, WalkedIn, Word,
 };
 use jari_units::{Millis, SubjectKey, Timestamp};
 
 use crate::answer::Answer;
 use crate::error::Failure;
+use crate::feed::decimal;
 use crate::recovery_text::{self, Named};
 use crate::{flow_text, seq_text, settings_text};
 
@@ -110,6 +111,11 @@ impl Fields {
                 load: flow_text::load(self.number("load")?)?,
                 until: self.time("until")?,
             }),
+            "redeemed" => Event::Redeemed {
+                seq: self.number("seq")?,
+                landing: Landing { no: self.number("no")?, nonce: nonce(self.text("nonce")?)? },
+                deadline: self.millis("deadline")?,
+            },
             _ => return None,
         })
     }
@@ -233,4 +239,19 @@ pub(crate) fn change_words(change: &Change) -> (&'static str, Vec<u8>, Vec<u8>) 
         Change::AdmitTotal(total) => ("admit_total", number(*total).into_bytes(), none()),
         Change::SoldOut(sold_out) => ("sold_out", flag(*sold_out), none()),
     }
+}
+
+/// The site's call that redeemed a token, as a stream and the room's keys hold it.
+pub(crate) fn nonce(hex: &str) -> Option<[u8; 16]> {
+    let digits = hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u128::from_str_radix(hex, 16).ok().filter(|_| digits)?;
+    Some(number.to_be_bytes())
+}
+
+/// A one-time token as the script takes it.
+pub(crate) fn ticket_words(ticket: &Ticket) -> Vec<Vec<u8>> {
+    let Ticket { pass, no, nonce } = ticket;
+    let numbers = [pass.incarnation, pass.seq, u64::from(pass.grant), *no].map(decimal);
+    let nonce = format!("{:032x}", u128::from_be_bytes(*nonce)).into_bytes();
+    numbers.into_iter().chain([nonce]).collect()
 }

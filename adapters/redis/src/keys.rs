@@ -3,9 +3,9 @@
 use jari_units::{GroupId, RoomId};
 
 /// What each key's name ends in, in the order in which the scripts' first part names KEYS.
-const ENDINGS: [&str; 22] = [
+const ENDINGS: [&str; 23] = [
     "s", "subj", "w", "p0", "p1", "o", "pass", "un", "cl", "marks", "block", "allow", "ev", "g",
-    "t", "t2", "known", "shown", "held", "receipts", "free", "nodes",
+    "t", "t2", "known", "shown", "held", "receipts", "free", "nodes", "landed",
 ];
 
 /// A room's keys, all declared in every call.

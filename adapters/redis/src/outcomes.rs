@@ -3,7 +3,7 @@
 use jari_line::{
     AdmitNowOutcome, AdmitOutcome, ChangeOutcome, ClosedNext, EndOutcome, ExtendOutcome,
     JoinOutcome, LeaveOutcome, PassGrant, PassOutcome, ReattachOutcome, RecoverOutcome,
-    RestoreOutcome, RevokeOutcome, SignalOutcome,
+    RedeemOutcome, RestoreOutcome, RevokeOutcome, SignalOutcome,
 };
 use jari_units::{Incarnation, Millis, PassId, Timestamp};
 use redis::Value;
@@ -119,6 +119,18 @@ pub(crate) fn extend(
         "ended" => ExtendOutcome::Ended,
         "limit_reached" => ExtendOutcome::LimitReached(grant(&mut answer, incarnation)?),
         "extended" => ExtendOutcome::Extended(grant(&mut answer, incarnation)?),
+        other => return Err(odd(other)),
+    })
+}
+
+pub(crate) fn redeem(
+    mut answer: Answer,
+    incarnation: Incarnation,
+) -> Result<RedeemOutcome, Failure> {
+    Ok(match answer.text()?.as_str() {
+        "ended" => RedeemOutcome::Ended,
+        "used" => RedeemOutcome::Used,
+        "redeemed" => RedeemOutcome::Redeemed(grant(&mut answer, incarnation)?),
         other => return Err(odd(other)),
     })
 }

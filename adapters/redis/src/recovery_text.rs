@@ -169,6 +169,7 @@ pub(crate) fn pass(record: &str) -> Option<Pass> {
         claimed_at: maybe(word())?,
         paying_since: maybe(word())?,
         deadline: span(word())?,
+        landed: None,
     })
 }
 

@@ -77,6 +77,7 @@ const SOURCES: &[Source] = &[
     source!("claim", ALLOW_OOM, BASE, ["ids"]),
     source!("touch", ALLOW_OOM, BASE, ["ids"]),
     source!("extend_for_payment", ALLOW_OOM, BASE, []),
+    source!("redeem", ALLOW_OOM, BASE, []),
     source!("end_pass", ALLOW_OOM, BASE, ["ids", "ends"]),
     source!("revoke", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("change", ALLOW_OOM, BASE, ["subjects", "ends", "phase", "settings", "flow"]),

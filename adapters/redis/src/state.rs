@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use jari_line::{
-    Clocks, ClosedNext, Control, Descent, Dump, Flow, Lineage, Notice, PacerState, Recovery,
-    SeqSet, Totals,
+    Clocks, ClosedNext, Control, Descent, Dump, Flow, Landing, Lineage, Notice, PacerState,
+    Recovery, SeqSet, Totals,
 };
-use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
+use jari_units::{Incarnation, Mark, Millis, Seq, SubjectKey, Timestamp};
 use redis::Value;
 
 use crate::answer::Answer;
 use crate::error::Failure;
-use crate::{flow_text, recovery_text, seq_text, settings_text};
+use crate::{event_text, flow_text, recovery_text, seq_text, settings_text};
 
 /// What is read: all but the subjects, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,7 @@ pub(crate) fn read(mut answers: Answer, extent: Extent) -> Result<Dump, Failure>
         dump.marks.push(mark.ok_or_else(|| Failure::odd_answer("a mark that is none"))?);
     }
     read_descent(&mut answers, &mut dump)?;
+    read_landings(&pairs(answers.value()?)?, &mut dump)?;
     if scalars.number("waiting")? != dump.w.len() {
         return Err(Failure::odd_answer("a count of the waiting that is not theirs"));
     }
@@ -78,6 +79,29 @@ fn read_descent(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {
         *recovery = Recovery { known, shown, receipts, ..std::mem::take(recovery) };
     }
     Ok(())
+}
+
+/// The redeemed tokens; one of another incarnation or grant is another pass's.
+fn read_landings(pairs: &Pairs, dump: &mut Dump) -> Result<(), Failure> {
+    for (seq, record) in pairs {
+        let read = std::str::from_utf8(record).ok().and_then(landing).zip(decimal(seq));
+        let odd = || Failure::odd_answer("a redeemed token that is none");
+        let ((incarnation, grant, landing), seq) = read.ok_or_else(odd)?;
+        let Ok(at) = dump.passes.binary_search_by_key(&seq, |(seq, _)| *seq) else { continue };
+        let pass = &mut dump.passes[at].1;
+        if (incarnation, grant) == (dump.mark.incarnation, pass.grant) {
+            pass.landed = Some(landing);
+        }
+    }
+    Ok(())
+}
+
+/// "incarnation grant no nonce".
+fn landing(record: &str) -> Option<(Incarnation, u8, Landing)> {
+    let mut words = record.split(' ');
+    let (incarnation, grant) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let (no, nonce) = (words.next()?.parse().ok()?, event_text::nonce(words.next()?)?);
+    Some((incarnation, grant, Landing { no, nonce }))
 }
 
 fn read_subjects(answers: &mut Answer, dump: &mut Dump) -> Result<(), Failure> {

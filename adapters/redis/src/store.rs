@@ -6,8 +6,8 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
     ExtendOutcome, GroupGrant, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss,
-    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits,
-    Settings, SignalOutcome, Source, Telling,
+    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RedeemOutcome, RestoreOutcome,
+    RevokeOutcome, SeenBits, Settings, SignalOutcome, Source, Telling, Ticket,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, LineStore, Reply, StoreError};
 use jari_units::limits::ADMIT_MAX;
@@ -19,7 +19,7 @@ use crate::answer::Answer;
 use crate::arguments::{passes, subjects};
 use crate::due::{self, Round};
 use crate::error::Failure;
-use crate::event_text::change_words;
+use crate::event_text::{change_words, ticket_words};
 use crate::feed::{Feed, decimal};
 use crate::groups::Groups;
 use crate::limits::{CALL_MAX, PARALLEL, TIDYING, Tidying};
@@ -356,6 +356,12 @@ impl LineStore for RedisStore {
         Box::pin(
             async move { self.on("extend_for_payment", &room, mark, own, outcomes::extend).await },
         )
+    }
+
+    fn redeem(&self, room: &RoomId, mark: Mark, ticket: Ticket) -> Answered<'_, RedeemOutcome> {
+        let room = room.clone();
+        let own = ticket_words(&ticket);
+        Box::pin(async move { self.on("redeem", &room, mark, own, outcomes::redeem).await })
     }
 
     fn end_pass(

@@ -71,6 +71,9 @@ impl Ledger {
                 self.flow = flowed.flow.clone();
             }
             Event::Signalled(word) => self.signalled(*word),
+            Event::Redeemed { seq, landing, deadline } => {
+                self.redeemed(*seq, *landing, *deadline);
+            }
         }
         Ok(())
     }
@@ -102,7 +105,8 @@ impl Ledger {
             let grant = if self.once.contains(seq) { 2 } else { 1 };
             self.totals.admitted += u64::from(grant == 1);
             let granted_at = self.clocks.silence_ms;
-            let pass = Pass { grant, deadline, granted_at, claimed_at: None, paying_since: None };
+            let (claimed_at, paying_since, landed) = (None, None, None);
+            let pass = Pass { grant, deadline, granted_at, claimed_at, paying_since, landed };
             self.passes.put(seq, pass);
         }
     }
@@ -150,7 +154,7 @@ impl Ledger {
         }
     }
 
-    fn touched(&mut self, seqs: &SeqSet, deadline: Millis) {
+    pub(crate) fn touched(&mut self, seqs: &SeqSet, deadline: Millis) {
         self.used(seqs);
         for seq in seqs.iter() {
             let Some(mut pass) = self.passes.remove(seq) else {

@@ -7,7 +7,8 @@ use jari_units::{EventNo, Incarnation, Millis, NodeId, Seq, SubjectKey, Timestam
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Change, Flow, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled, Word,
+    Change, Flow, Landing, PacerState, Reattached, Recovering, Restored, SeqSet, Settings, Settled,
+    Word,
 };
 
 /// An event with its number: `event_no` rises by one per state-changing operation of an incarnation.
@@ -56,6 +57,8 @@ pub enum Event {
     Flowed(Box<Flowed>),
     /// How the site is doing.
     Signalled(Word),
+    /// A one-time token of a pass was redeemed; the pass is in use until `deadline`.
+    Redeemed { seq: Seq, landing: Landing, deadline: Millis },
 }
 
 impl Event {

@@ -7,6 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::SeqSet;
 
+/// A one-time token that was redeemed: which of its pass's, and by which call of the site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    /// Rises with each token of a pass.
+    pub no: u64,
+    pub nonce: [u8; 16],
+}
+
 /// A live pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
@@ -19,6 +27,10 @@ pub struct Pass {
     pub claimed_at: Option<Millis>,
     /// When its owner first said "paying now".
     pub paying_since: Option<Millis>,
+    /// The newest one-time token of it that was redeemed. Apart from the rest in stored copies, whose layout is older
+    /// ([`Room::land`](crate::Room::land)).
+    #[serde(skip)]
+    pub landed: Option<Landing>,
 }
 
 /// A pass as told to its owner.
@@ -70,6 +82,18 @@ impl Passes {
         self.due_of(&pass).insert((pass.deadline, seq));
         self.granted_sum += pass.granted_at.0;
         self.by_seq.insert(seq, pass);
+    }
+
+    /// Notes the token that was redeemed; nothing where the pass is gone.
+    pub(crate) fn land(&mut self, seq: Seq, landing: Landing) {
+        if let Some(pass) = self.by_seq.get_mut(&seq) {
+            pass.landed = Some(landing);
+        }
+    }
+
+    /// As if no token had been redeemed.
+    pub(crate) fn forget_landings(&mut self) {
+        self.by_seq.values_mut().for_each(|pass| pass.landed = None);
     }
 
     pub(crate) fn remove(&mut self, seq: Seq) -> Option<Pass> {

@@ -297,7 +297,9 @@ impl Ledger {
     fn pass_shown(&mut self, seq: Seq, grant: u8) {
         let none = Millis::ZERO;
         let (deadline, granted_at, claimed_at) = (none, none, Some(none));
-        self.passes.put(seq, Pass { grant, deadline, granted_at, claimed_at, paying_since: None });
+        let (paying_since, landed) = (None, None);
+        let pass = Pass { grant, deadline, granted_at, claimed_at, paying_since, landed };
+        self.passes.put(seq, pass);
     }
 }
 

@@ -203,6 +203,8 @@ impl Ledger {
         self.clocks.now = begun.now;
         self.clocks.lull_until = begun.until;
         self.clocks.was_idle = false;
+        // Tokens of before are refused for their incarnation.
+        self.passes.forget_landings();
         // Nobody is present until heard from again.
         (self.cur, self.prev) = (SeqSet::default(), SeqSet::default());
         self.descent.lineage.origin = begun.origin;

@@ -117,7 +117,8 @@ impl Ledger {
                 None if self.once.contains(*seq) && pass.grant == 1 => continue,
                 None => *pass,
             };
-            if self.passes.get(*seq) != Some(&after) {
+            let here = self.passes.get(*seq).map(|here| Pass { landed: None, ..*here });
+            if here != Some(after) {
                 passes.push((*seq, after));
             }
         }
@@ -154,7 +155,10 @@ impl Ledger {
             bits.remove_all(&inside);
         }
         for (seq, pass) in &restored.passes {
-            self.passes.put(*seq, *pass);
+            // What was redeemed since the loss stays so.
+            let here = self.passes.get(*seq).filter(|here| here.grant == pass.grant);
+            let landed = here.and_then(|here| here.landed);
+            self.passes.put(*seq, Pass { landed, ..*pass });
         }
         self.descent.unattached.add_all(&new);
         self.raise(restored.top, restored.next_seq);
@@ -209,7 +213,8 @@ impl Ledger {
 /// Two tellings of one place's pass: the second grant is the later one; of one grant, whatever happened to it counts.
 fn merged_pass(one: &Pass, other: &Pass) -> Pass {
     if one.grant != other.grant {
-        return if one.grant > other.grant { *one } else { *other };
+        let later = if one.grant > other.grant { one } else { other };
+        return Pass { landed: None, ..*later };
     }
     Pass {
         grant: one.grant,
@@ -217,6 +222,8 @@ fn merged_pass(one: &Pass, other: &Pass) -> Pass {
         granted_at: one.granted_at.max(other.granted_at),
         claimed_at: one.claimed_at.max(other.claimed_at),
         paying_since: one.paying_since.max(other.paying_since),
+        // No telling speaks of it: tokens of before the loss are not good after it.
+        landed: None,
     }
 }
 

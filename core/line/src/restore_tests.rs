@@ -26,6 +26,7 @@ fn lives() -> Vec<(&'static str, Part)> {
         granted_at: Millis(1),
         claimed_at: None,
         paying_since: None,
+        landed: None,
     };
     let part = |waiting: &[Seq], once: &[Seq], passes: Vec<(Seq, Pass)>| Part {
         known: set(&[1]),
@@ -83,6 +84,7 @@ fn a_pass_is_as_far_as_anybody_saw_it() {
         granted_at: Millis(10),
         claimed_at: None,
         paying_since: None,
+        landed: None,
     };
     let later = Pass {
         deadline: Millis(900),

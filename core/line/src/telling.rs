@@ -102,11 +102,12 @@ impl Ledger {
         if let Some(recovery) = &self.descent.recovery {
             known = known.intersection(&recovery.known);
         }
+        let told = |(seq, pass): (Seq, &Pass)| (seq, Pass { landed: None, ..*pass });
         Part {
             known,
             waiting: self.w.within(first..=end - 1),
             once: self.once.within(first..=end - 1),
-            passes: self.passes.within(first, end).map(|(seq, pass)| (seq, *pass)).collect(),
+            passes: self.passes.within(first, end).map(told).collect(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Q1 to Q6 and both caps over long random histories with a moving clock, on the pure core.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use jari_conformance::history::{self, Known, START, Step, by_name, people};
 use jari_line::{
-    AdmitNow, AdmitNowOutcome, Dump, Event, JoinOutcome, PassOutcome, Replica, Room, RoomEvent,
-    Settings, Standing, StoreClock, WalkedIn,
+    AdmitNow, AdmitNowOutcome, Dump, Event, JoinOutcome, PassOutcome, RedeemOutcome, Replica, Room,
+    RoomEvent, Settings, Standing, StoreClock, Ticket, WalkedIn,
 };
 use jari_units::{Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 use proptest::test_runner::TestCaseError;
@@ -19,12 +20,14 @@ struct Life {
     /// Fed only by events.
     replica: Replica,
     /// Rebuilt only from events (A5).
-    journal: Vec<std::sync::Arc<RoomEvent>>,
+    journal: Vec<Arc<RoomEvent>>,
     clock: StoreClock,
     wall: Timestamp,
     known: Known,
     granted: BTreeSet<PassId>,
     gone: BTreeSet<PassId>,
+    /// Which call each one-time token landed by.
+    landed: BTreeMap<(PassId, u8), u8>,
     given: BTreeSet<Seq>,
     /// Places that were ever absent with their first pass still to come, and those of them that got it.
     passed_over: BTreeSet<Seq>,
@@ -61,6 +64,7 @@ impl Life {
             known: Known::default(),
             granted: BTreeSet::new(),
             gone: BTreeSet::new(),
+            landed: BTreeMap::new(),
             given: BTreeSet::new(),
             passed_over: BTreeSet::new(),
             returned: 0,
@@ -123,6 +127,7 @@ impl Life {
                 let span = Millis(u64::from(*ms));
                 self.room.extend_for_payment(mark, pass, span).expect("own mark").event
             }
+            Step::Redeem(pick, no, by) => self.redeem(*pick, *no, *by)?,
             Step::EndPass(picks) => {
                 self.room.end_pass(mark, &self.known.passes(picks)).expect("own mark").event
             }
@@ -144,6 +149,23 @@ impl Life {
             self.journal.push(event);
         }
         self.check(&before)
+    }
+
+    /// Q5: a one-time token lands by one call only, whatever else is shown.
+    fn redeem(
+        &mut self,
+        pick: u8,
+        no: u8,
+        by: u8,
+    ) -> Result<Option<Arc<RoomEvent>>, TestCaseError> {
+        let pass = self.known.passes(&[pick])[0];
+        let ticket = Ticket { pass, no: u64::from(no), nonce: [by; 16] };
+        let done = self.room.redeem(self.room.mark(), &ticket).expect("own mark");
+        if matches!(done.outcome, RedeemOutcome::Redeemed(_)) {
+            let first = *self.landed.entry((pass, no)).or_insert(by);
+            ensure!(first == by, "Q5: token {no} of {pass:?} landed by {first} and {by}");
+        }
+        Ok(done.event)
     }
 
     /// Q3: numbers are given once and rise.
@@ -170,7 +192,7 @@ impl Life {
     }
 
     /// Q4: a tick keeps to rate x line time + burst and to capacity, and calls in order.
-    fn tick(&mut self, before: &Dump) -> Result<Option<std::sync::Arc<RoomEvent>>, TestCaseError> {
+    fn tick(&mut self, before: &Dump) -> Result<Option<Arc<RoomEvent>>, TestCaseError> {
         let now = self.clock.read(self.wall);
         let done = self.room.admit(self.room.mark(), now, None).expect("own mark");
         let after = self.room.dump();
@@ -209,7 +231,7 @@ impl Life {
         &mut self,
         count: u64,
         before: &Dump,
-    ) -> Result<Option<std::sync::Arc<RoomEvent>>, TestCaseError> {
+    ) -> Result<Option<Arc<RoomEvent>>, TestCaseError> {
         let done =
             self.room.admit_now(self.room.mark(), &AdmitNow::Count(count)).expect("own mark");
         let after = self.room.dump();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jari_conformance::history::{self, Known, START, Step, by_name, people};
 use jari_line::{
     AdmitNow, Dump, JoinOutcome, Loss, Past, Receipt, RecoverOutcome, RestoreOutcome, Room,
-    RoomEvent, SeqSet, Settings, Standing, StoreClock, Telling,
+    RoomEvent, SeqSet, Settings, Standing, StoreClock, Telling, Ticket,
 };
 use jari_units::{Mark, Millis, Seq, SubjectKey, Timestamp};
 use proptest::prelude::*;
@@ -80,6 +80,11 @@ fn live(settings: &Settings, steps: &[Step]) -> Past1 {
             Step::AdmitSubjects(who) => _ = room.admit_now(mark, &by_name(who)),
             Step::Claim(picks) => _ = room.claim(mark, &known.passes(picks)),
             Step::Touch(picks) => _ = room.touch(mark, &known.passes(picks)),
+            Step::Redeem(pick, no, by) => {
+                let pass = known.passes(&[*pick])[0];
+                let ticket = Ticket { pass, no: u64::from(*no), nonce: [*by; 16] };
+                _ = room.redeem(mark, &ticket);
+            }
             Step::EndPass(picks) => _ = room.end_pass(mark, &known.passes(picks)),
             Step::Revoke(who) => _ = room.revoke(mark, &people(who)),
             Step::Change(change) => _ = room.change(mark, change.as_ref().clone()),

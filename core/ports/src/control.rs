@@ -17,7 +17,16 @@ pub struct Tenant {
     pub name: String,
     /// Rooms at most.
     pub rooms_max: u64,
+    pub limits: TenantLimits,
     pub version: u64,
+}
+
+/// What all rooms of a tenant together may ask of one node in a minute; 0: as much as it likes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantLimits {
+    pub joins_per_minute: u32,
+    /// Entry tokens.
+    pub entries_per_minute: u32,
 }
 
 /// A room as its operator defines it.
@@ -33,6 +42,7 @@ pub struct RoomDefinition {
     /// Where an admitted person goes: an absolute http(s) URL or a path on this origin.
     pub target_url: String,
     pub on_store_failure: OnStoreFailure,
+    pub handover: Handover,
     pub settings: Settings,
     /// Rises with each write; a write names the version it replaces.
     pub version: u64,
@@ -57,6 +67,16 @@ pub enum OnStoreFailure {
     Refuse,
     /// Everybody passes, counted and alarmed.
     Pass,
+}
+
+/// How an admitted person shows their pass to the site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Handover {
+    /// By the pass cookie: the gate is on the site's own host.
+    #[default]
+    Cookie,
+    /// By a one-time token in the address that they are sent to.
+    Token,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +107,8 @@ pub struct ApiKey {
     pub created_at: Timestamp,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// From this moment on it is refused, though nobody revokes it: another one has taken its place.
+    pub expires_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +141,31 @@ pub enum SigningKeyState {
     Active,
     /// Verifies only.
     Retiring,
+}
+
+/// A key of one tenant that signs the tokens for its sites: Ed25519. When it signs and ends, `jari_pass` decides.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SiteKey {
+    /// Named in each token; unique in the installation.
+    pub id: String,
+    pub tenant: TenantId,
+    /// The private key's 32 bytes, of which the public one is made.
+    pub seed: [u8; 32],
+    pub created_at: Timestamp,
+    pub signs_from: Timestamp,
+    pub ends_at: Option<Timestamp>,
+}
+
+impl std::fmt::Debug for SiteKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let SiteKey { id, tenant, signs_from, ends_at, .. } = self;
+        f.debug_struct("SiteKey")
+            .field("id", id)
+            .field("tenant", tenant)
+            .field("signs_from", signs_from)
+            .field("ends_at", ends_at)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -159,7 +206,7 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, ControlError>>;
 /// No text holds a NUL: not every database could keep it. Several nodes may use the same control data: what one of them
 /// wrote, the others read from then on, and [`revision`](Control::revision) tells them that it is time to.
 pub trait Control: Send + Sync + std::fmt::Debug {
-    /// Rises with each write of a tenant, room, group, API key or signing key, in the same step as the write; 0 before the first.
+    /// Rises with each write of a tenant, room, group, API key, signing key or site key, in the same step as the write; 0 before the first.
     /// Refused writes, noted uses and entries alone leave it. Cheap: made to be asked every second.
     ///
     /// Ask it *before* reading the rest: what is read afterwards is at least as new as the revision says.
@@ -212,6 +259,17 @@ pub trait Control: Send + Sync + std::fmt::Debug {
     /// NotFound for an unknown id. Revoking again changes nothing but the trail: the first time stays.
     fn revoke_api_key(&self, id: &str, at: Timestamp, entry: AuditEntry) -> Answer<'_, ()>;
 
+    /// Stores `key` in place of the key `id`, which ends at `ends_at` where it does not end before. NotFound for an unknown
+    /// or revoked `id`, or an unknown tenant; Conflict where the new key's id exists.
+    fn rotate_api_key(
+        &self,
+        id: &str,
+        key: NewApiKey,
+        at: Timestamp,
+        ends_at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()>;
+
     /// Notes the last use of keys, in one write; unknown keys are passed over.
     fn note_api_key_use(&self, uses: Vec<(String, Timestamp)>) -> Answer<'_, ()>;
 
@@ -220,6 +278,18 @@ pub trait Control: Send + Sync + std::fmt::Debug {
 
     /// Adds a key; Conflict where the id exists.
     fn add_signing_key(&self, key: SigningKey, entry: AuditEntry) -> Answer<'_, ()>;
+
+    /// All site keys, ended ones too, in order of creation. They go with their tenant.
+    fn site_keys(&self) -> Answer<'_, Vec<SiteKey>>;
+
+    /// Adds a site key; its tenant's others end at `others_end_at` where they do not end before. NotFound for an unknown
+    /// tenant; Conflict where the id exists.
+    fn add_site_key(
+        &self,
+        key: SiteKey,
+        others_end_at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()>;
 
     /// Appends an entry that tells of no write here: what is done to a line. Answers its number.
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64>;

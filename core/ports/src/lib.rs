@@ -11,8 +11,9 @@ use std::pin::Pin;
 
 pub use clock::{Clock, Entropy};
 pub use control::{
-    ApiKey, ApiKeyScope, AuditPage, Control, ControlError, Identity, LimitGroup, NewApiKey,
-    OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState, Tenant,
+    ApiKey, ApiKeyScope, AuditPage, Control, ControlError, Handover, Identity, LimitGroup,
+    NewApiKey, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState, SiteKey, Tenant,
+    TenantLimits,
 };
 pub use jari_audit::{AuditEntry, ChainedEntry};
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
     ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, LostHistory,
-    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome,
-    RoomEvent, SeenBits, Settings, SignalOutcome, Source, Telling,
+    PassOutcome, ReattachOutcome, Receipt, RecoverOutcome, RedeemOutcome, RestoreOutcome,
+    RevokeOutcome, RoomEvent, SeenBits, Settings, SignalOutcome, Source, Telling, Ticket,
 };
 use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
 use thiserror::Error;
@@ -108,6 +108,10 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
         pass: PassId,
         span: Millis,
     ) -> Answer<'_, ExtendOutcome>;
+
+    /// A one-time token of a pass is shown to its site: it lands once, and again only for the same call (`nonce`). The
+    /// caller has checked its signature and its end, and that it names this room.
+    fn redeem(&self, room: &RoomId, mark: Mark, ticket: Ticket) -> Answer<'_, RedeemOutcome>;
 
     /// Ends passes: their owners are done.
     fn end_pass(

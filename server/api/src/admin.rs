@@ -7,6 +7,7 @@ mod live;
 mod patch;
 mod room;
 mod settings;
+mod site_key;
 mod stats;
 mod tenant;
 
@@ -14,15 +15,16 @@ pub use control::{AnnounceRequest, Changed, CloseRequest, SoldOutRequest, Subjec
 pub use group::{GroupBody, GroupList, GroupView};
 pub use key::{
     ApiKeyCreated, ApiKeyList, ApiKeyScope, ApiKeyView, AuditEntryView, AuditPageView,
-    NewApiKeyBody,
+    NewApiKeyBody, RotateBody,
 };
 pub use live::{
     DwellView, GroupLive, HistoryList, LiveFrame, PacerName, RoomHistory, RoomLive, SecondView,
 };
 pub use patch::merge;
-pub use room::{OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
+pub use room::{Handover, OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
 pub use settings::{
     AimdBody, ModeName, NumberError, PacerBody, SettingsBody, SignalBody, rate_milli, rate_per_s,
 };
+pub use site_key::{SiteKeyList, SiteKeyView};
 pub use stats::{QueueReason, QueueingView, RoomStats, StatsList};
 pub use tenant::{TenantBody, TenantList, TenantView};

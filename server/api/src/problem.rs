@@ -55,6 +55,7 @@ codes! {
     UnknownRoom NOT_FOUND "unknown_room" "There is no such room";
     UnknownGroup NOT_FOUND "unknown_group" "There is no such limit group";
     UnknownTenant NOT_FOUND "unknown_tenant" "There is no such tenant";
+    UnknownPass NOT_FOUND "unknown_pass" "There is no such pass";
     UnknownKey NOT_FOUND "unknown_key" "There is no such API key";
     MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed" "This address does not take that method";
     RequestTimeout REQUEST_TIMEOUT "request_timeout" "The request came too slowly";
@@ -77,6 +78,7 @@ codes! {
     PassRequired PRECONDITION_REQUIRED "pass_required" "A pass is needed; the waiting room gives it";
     TooFast TOO_MANY_REQUESTS "too_fast" "Asked sooner than directed";
     TooManyJoins TOO_MANY_REQUESTS "too_many_joins" "Too many joins from this address";
+    TenantLimit TOO_MANY_REQUESTS "tenant_limit" "More than this tenant may ask for in a minute";
     Internal INTERNAL_SERVER_ERROR "internal" "Something went wrong here";
     LoopDetected LOOP_DETECTED "loop_detected" "The site is configured to be behind itself";
     SiteUnavailable BAD_GATEWAY "site_unavailable" "The site does not answer; come back in a moment";

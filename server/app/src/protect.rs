@@ -11,7 +11,7 @@ use jari_http::{
     AppState, HostHeader, PREFIX, ProtectOptions, StartError, UpstreamLimits, ensure_room,
 };
 use jari_line::Settings;
-use jari_ports::{Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{Handover, Identity, OnStoreFailure, RoomDefinition};
 use jari_units::RoomId;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
@@ -172,6 +172,7 @@ fn definition(state: &AppState, id: &RoomId, target_url: String) -> RoomDefiniti
         title_en: title_en.to_owned(),
         target_url,
         on_store_failure: OnStoreFailure::Wait,
+        handover: Handover::Cookie,
         settings: Settings::default(),
         version: 0,
         created_at: state.clock.now(),

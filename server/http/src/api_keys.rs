@@ -73,7 +73,7 @@ pub enum ApiKeyError {
     #[error("this call needs an API key as bearer")]
     Required,
     /// 401 `api_key_invalid`.
-    #[error("this API key is unknown or revoked")]
+    #[error("this API key is unknown, revoked, or has ended")]
     Invalid,
     /// 403 `api_key_scope`.
     #[error("this API key may not do that")]
@@ -109,6 +109,11 @@ impl Caller {
     }
 }
 
+/// Neither revoked nor ended; a key whose end is `now` has ended.
+pub(crate) fn is_good(key: &ApiKey, now: Timestamp) -> bool {
+    key.revoked_at.is_none() && key.expires_at.is_none_or(|end| now < end)
+}
+
 /// Keys by id.
 #[derive(Debug, Default)]
 struct Table {
@@ -120,21 +125,25 @@ impl Table {
         Table { by_id: keys.into_iter().map(|key| (key.id.clone(), key)).collect() }
     }
 
-    fn check(&self, authorization: Option<&http::HeaderValue>) -> Result<Caller, ApiKeyError> {
+    fn check(
+        &self,
+        authorization: Option<&http::HeaderValue>,
+        now: Timestamp,
+    ) -> Result<Caller, ApiKeyError> {
         let text = authorization
             .and_then(|value| value.to_str().ok())
             .and_then(bearer)
             .filter(|text| text.starts_with(PREFIX))
             .ok_or(ApiKeyError::Required)?;
-        self.find(text).ok_or(ApiKeyError::Invalid)
+        self.find(text, now).ok_or(ApiKeyError::Invalid)
     }
 
-    fn find(&self, text: &str) -> Option<Caller> {
+    fn find(&self, text: &str, now: Timestamp) -> Option<Caller> {
         if text.len() > TEXT_MAX {
             return None;
         }
         let (id, _) = text.strip_prefix(PREFIX)?.split_once('_')?;
-        let key = self.by_id.get(id).filter(|key| key.revoked_at.is_none())?;
+        let key = self.by_id.get(id).filter(|key| is_good(key, now))?;
         constant_time::verify_slices_are_equal(&hash(text), &key.hash).ok()?;
         let (key_id, tenant) = (key.id.clone(), key.tenant.clone());
         Some(Caller { key_id, tenant, scope: key.scope })
@@ -181,21 +190,24 @@ impl ApiKeys {
     /// # Errors
     /// [`ApiKeyError::Required`] without a key (a bearer of another kind is none), else [`ApiKeyError::Invalid`].
     pub fn check(&self, authorization: Option<&http::HeaderValue>) -> Result<Caller, ApiKeyError> {
-        let caller = self.table.read().check(authorization)?;
-        self.used.lock().insert(caller.key_id.clone(), self.clock.now());
+        let now = self.clock.now();
+        let caller = self.table.read().check(authorization, now)?;
+        self.used.lock().insert(caller.key_id.clone(), now);
         Ok(caller)
     }
 
     /// The id of the good key in an `Authorization` header, for the call log. Notes no use.
     #[must_use]
     pub fn holder(&self, authorization: Option<&http::HeaderValue>) -> Option<String> {
-        self.table.read().check(authorization).ok().map(|caller| caller.key_id)
+        let now = self.clock.now();
+        self.table.read().check(authorization, now).ok().map(|caller| caller.key_id)
     }
 
     /// Whether the key of that id is still good: for calls that last.
     #[must_use]
     pub fn stands(&self, id: &str) -> bool {
-        self.table.read().by_id.get(id).is_some_and(|key| key.revoked_at.is_none())
+        let now = self.clock.now();
+        self.table.read().by_id.get(id).is_some_and(|key| is_good(key, now))
     }
 
     /// Writes last uses every few seconds, for ever.
@@ -239,6 +251,8 @@ pub(crate) fn bearer(value: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp(1_000);
+
     #[derive(Debug)]
     struct Counting;
 
@@ -260,6 +274,7 @@ mod tests {
             created_at: Timestamp(1),
             last_used_at: None,
             revoked_at,
+            expires_at: None,
         }
     }
 
@@ -286,11 +301,19 @@ mod tests {
             (text.to_owned(), Err(Required)),
             ("Bearer eyJhbGciOiJub25lIn0.e30.".to_owned(), Err(Required)),
         ] {
-            assert_eq!(table.check(Some(&header(&value))).map(|_| ()), want, "{value}");
+            let checked = table.check(Some(&header(&value)), NOW).map(|_| ());
+            assert_eq!(checked, want, "{value}");
         }
-        assert_eq!(table.check(None), Err(Required));
+        assert_eq!(table.check(None, NOW), Err(Required));
         let revoked = Table::new(vec![stored(&fresh, ApiKeyScope::Admin, Some(Timestamp(2)))]);
-        assert_eq!(revoked.check(Some(&header(&format!("Bearer {text}")))), Err(Invalid));
+        let shown = header(&format!("Bearer {text}"));
+        assert_eq!(revoked.check(Some(&shown), NOW), Err(Invalid));
+        for (end, good) in [(NOW.0 + 1, true), (NOW.0, false), (NOW.0 - 1, false)] {
+            let expires_at = Some(Timestamp(end));
+            let ending = ApiKey { expires_at, ..stored(&fresh, ApiKeyScope::Tenant, None) };
+            let checked = Table::new(vec![ending]).check(Some(&shown), NOW);
+            assert_eq!(checked.is_ok(), good, "it ends at {end}");
+        }
     }
 
     #[test]

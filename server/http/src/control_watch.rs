@@ -54,6 +54,8 @@ impl AppState {
             let groups = self.control.groups().await?;
             self.rooms.adopt(self.control.rooms().await?, groups).await;
             self.api_keys.reload().await?;
+            self.site_keys.reload().await?;
+            self.tenant_limits.set(&self.control.tenants().await?);
             self.renew_key_ring(&self.control.signing_keys().await?);
             turn.caught_up(revision);
         }

@@ -22,6 +22,7 @@ use crate::place_view::{acknowledged_end, sign_pass};
 use crate::problem_response::Refusal;
 use crate::receipts;
 use crate::room::{BatchError, RoomRuntime};
+use crate::site_token::subject_text;
 use crate::state::AppState;
 
 /// The `reason` of a pass that was good and is no more.
@@ -64,10 +65,9 @@ impl Passage {
         let text = |text: String| HeaderValue::try_from(text).expect("ids and times are ASCII");
         match self {
             Passage::Admitted { pass, subject, expires_at, .. } => {
-                let subject = u128::from_be_bytes(subject.0);
                 headers.insert("jari-room", text(room.to_string()));
                 headers.insert("jari-seq", HeaderValue::from(pass.seq));
-                headers.insert("jari-subject", text(format!("{subject:032x}")));
+                headers.insert("jari-subject", text(subject_text(*subject)));
                 headers.insert("jari-pass-expires", text(Utc(*expires_at).to_string()));
             }
             Passage::Unchecked { why, .. } => {
@@ -88,9 +88,11 @@ impl Passage {
 }
 
 /// A live pass, as the replica or the store just said.
-struct Live {
-    grant: PassGrant,
-    expires_at: Timestamp,
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) grant: PassGrant,
+    /// The end that the store has acknowledged.
+    pub(crate) expires_at: Timestamp,
 }
 
 /// Decides whether a request from `address` passes.
@@ -214,7 +216,7 @@ fn while_recovering(
 }
 
 /// Uses the pass. `None`: it has ended.
-async fn use_pass(
+pub(crate) async fn use_pass(
     state: &AppState,
     runtime: &RoomRuntime,
     token: &PassToken,

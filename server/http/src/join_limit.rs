@@ -17,7 +17,7 @@ use crate::options::JoinLimit;
 const CELLS: usize = 131_072;
 
 /// Microseconds: a minute's limit of more than a million still has a pace.
-const PER_MINUTE: u64 = 60_000_000;
+pub(crate) const PER_MINUTE: u64 = 60_000_000;
 
 #[derive(Debug)]
 pub struct JoinLimiter {
@@ -47,16 +47,7 @@ impl JoinLimiter {
         }
         let now = u64::try_from(self.epoch.elapsed().as_micros()).expect("uptime below 500k years");
         let pace = PER_MINUTE / u64::from(self.limit.per_minute);
-        let allowed = now + pace * u64::from(self.limit.burst.max(1));
-        let cell = &self.cells[self.cell(address)];
-        let step = |due: u64| {
-            let next = due.max(now) + pace;
-            (next <= allowed).then_some(next)
-        };
-        match cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) {
-            Ok(_) => Ok(()),
-            Err(due) => Err(Millis((due.max(now) + pace - allowed).div_ceil(1_000))),
-        }
+        take(&self.cells[self.cell(address)], now, pace, u64::from(self.limit.burst.max(1)))
     }
 
     fn cell(&self, address: IpAddr) -> usize {
@@ -65,6 +56,20 @@ impl JoinLimiter {
         hasher.write_u64(self.seed);
         hasher.write_u128(limit_key(address) ^ u128::from(self.seed) << 64);
         (hasher.finish() % CELLS as u64) as usize
+    }
+}
+
+/// Counts one more at a steady pace, or says how long it is too early. `cell` holds when the next one is due; the pace and
+/// the times are microseconds, `burst` is how many may come at once.
+pub(crate) fn take(cell: &AtomicU64, now: u64, pace: u64, burst: u64) -> Result<(), Millis> {
+    let allowed = now + pace * burst;
+    let step = |due: u64| {
+        let next = due.max(now) + pace;
+        (next <= allowed).then_some(next)
+    };
+    match cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) {
+        Ok(_) => Ok(()),
+        Err(due) => Err(Millis((due.max(now) + pace - allowed).div_ceil(1_000))),
     }
 }
 

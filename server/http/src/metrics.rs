@@ -271,6 +271,13 @@ impl Metrics {
         self.numbers.shadowed(room, would);
     }
 
+    /// A site asked about so many passes, with this outcome.
+    pub(crate) fn site_asked(&self, call: &'static str, outcome: &str, passes: u64) {
+        if passes > 0 {
+            self.numbers.site_asked(call, outcome, passes);
+        }
+    }
+
     /// Everything, with what was observed, as text.
     #[must_use]
     pub fn scrape(&self, format: TextFormat, observed: Observed) -> String {

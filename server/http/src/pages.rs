@@ -6,6 +6,7 @@ mod assets;
 mod bundle;
 mod encoded;
 mod frame;
+mod go_handler;
 mod language;
 mod plain;
 mod plain_handler;
@@ -41,6 +42,7 @@ pub(crate) fn visitor_routes(root: &'static str) -> Router<AppState> {
     assets::prepare();
     Router::new()
         .route("/rooms/{room}", get(room_handler::show))
+        .route("/rooms/{room}/go", get(go_handler::go))
         .route("/rooms/{room}/plain", get(plain_handler::show))
         .route("/rooms/{room}/plain/join", post(plain_handler::join))
         .route("/rooms/{room}/plain/leave", post(plain_handler::leave))

@@ -7,12 +7,13 @@ use http::{HeaderMap, HeaderValue};
 use jari_api::{Code, PlaceView};
 use jari_line::{JoinOutcome, Mode, PassGrant, Standing};
 use jari_pass::PlaceToken;
-use jari_ports::RoomDefinition;
+use jari_ports::{Handover, RoomDefinition};
 use jari_units::limits::TICK;
 use jari_units::{Incarnation, Mark, Seq};
 
 use crate::cookies::CookieKind;
 use crate::identity::{self, Joiner, PLACE_COOKIE_TTL, ROOM_VISITOR_TTL};
+use crate::leaving;
 use crate::original_url;
 use crate::place_view::{self, Seen};
 use crate::problem_response::Refusal;
@@ -51,6 +52,7 @@ pub(crate) async fn join(
         .join_limiter
         .join(address)
         .map_err(|after| Refusal::new(Code::TooManyJoins).poll_after(after))?;
+    state.tenant_limits.join(&definition.tenant)?;
     let runtime = entry.runtime().await?;
     // Whoever has a place that the store has lost shows it first, and then finds it.
     if let Ok(place) = identity::receipt(state, &definition.id, headers)
@@ -66,10 +68,16 @@ pub(crate) async fn join(
 
 /// Whoever was on the way to somewhere goes there with the pass.
 fn lead_back(state: &AppState, room: &RoomDefinition, headers: &HeaderMap, mut told: Told) -> Told {
-    let goes = told.view.pass.as_mut().map(|pass| &mut pass.target_url);
-    let goes = goes.into_iter().chain(&mut told.view.go_to);
-    if let Some(back) = original_url::remembered(room, headers, state.options.secure()) {
-        goes.for_each(|target| target.clone_from(&back));
+    let back = original_url::remembered(room, headers, state.options.secure());
+    if let (Some(go_to), Some(back)) = (&mut told.view.go_to, &back) {
+        go_to.clone_from(back);
+    }
+    let Some(pass) = &mut told.view.pass else { return told };
+    if room.handover == Handover::Token {
+        // Which knows the way back too, and makes the token when it is needed.
+        pass.target_url = leaving::door(state, room);
+    } else if let Some(back) = back {
+        pass.target_url = back;
     }
     told
 }

@@ -63,6 +63,12 @@ impl Refusal {
         self.0.code
     }
 
+    /// Its `reason`, where it has one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.0.problem.fields.get("reason")?.as_str()
+    }
+
     #[must_use]
     pub fn unknown_room(room: &str) -> Self {
         let shown: String = room.chars().take(jari_units::limits::ID_MAX_LEN).collect();

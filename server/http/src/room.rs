@@ -11,6 +11,7 @@ mod hub;
 mod live;
 mod operations;
 mod pacing;
+mod passes;
 mod presence;
 mod public_view;
 pub(crate) mod recovery;

@@ -13,7 +13,10 @@ use utoipa_axum::routes;
 use crate::call_log::{CallLog, log_call};
 use crate::elsewhere::{api_of, pages_of};
 use crate::guard;
-use crate::handlers::{admin, admit, entries, events, gate, join, place, room, signal, visitors};
+use crate::handlers::{
+    admin, admit, entries, events, gate, join, key_set, passes, place, room, signal, steer,
+    visitors,
+};
 use crate::pages;
 use crate::problem_response::Refusal;
 use crate::roles::{Role, Roles};
@@ -84,6 +87,9 @@ fn web() -> OpenApiRouter<AppState> {
         // Tenants
         .routes(routes!(entries::create))
         .routes(routes!(signal::signal))
+        .routes(routes!(passes::verify))
+        .routes(routes!(passes::touch))
+        .routes(routes!(key_set::show))
         // Operators
         .routes(routes!(admin::live::events))
         .routes(routes!(admin::live::history))
@@ -95,6 +101,10 @@ fn changes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         // Tenants
         .routes(routes!(admit::admit))
+        .routes(routes!(steer::announce))
+        .routes(routes!(steer::sold_out))
+        .routes(routes!(passes::extend))
+        .routes(routes!(passes::end))
         // Operators
         .routes(routes!(admin::rooms::list, admin::rooms::create))
         .routes(routes!(admin::rooms::read, admin::rooms::change, admin::rooms::delete))
@@ -118,6 +128,9 @@ fn changes() -> OpenApiRouter<AppState> {
         .routes(routes!(admin::tenants::read, admin::tenants::put, admin::tenants::delete))
         .routes(routes!(admin::keys::list, admin::keys::create))
         .routes(routes!(admin::keys::revoke))
+        .routes(routes!(admin::keys::rotate))
+        .routes(routes!(admin::site_keys::list))
+        .routes(routes!(admin::site_keys::rotate))
         .routes(routes!(admin::audit::list))
         .route_layer(from_fn(guard::to_its_end))
 }

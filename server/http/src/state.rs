@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::{ArcSwap, Guard};
 use jari_pass::KeyRing;
@@ -23,11 +24,13 @@ use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
 use crate::problem_response::Refusal;
 use crate::room::RoomRuntime;
+use crate::site_keys::SiteKeys;
 use crate::store_calls::StoreCalls;
 use crate::store_health::StoreHealth;
 use crate::stream_hub::StreamHub;
 use crate::stream_keys::StreamKeys;
 use crate::stream_slots::StreamSlots;
+use crate::tenant_limits::TenantLimits;
 use crate::trace::{TraceOptions, Tracer};
 
 /// What the app hands in.
@@ -58,6 +61,8 @@ pub struct Shared {
     pub entropy: Arc<dyn Entropy>,
     pub(crate) ring: ArcSwap<KeyRing>,
     pub api_keys: ApiKeys,
+    pub site_keys: SiteKeys,
+    pub tenant_limits: TenantLimits,
     pub rooms: RoomDirectory,
     pub changes: Changes,
     pub options: HttpOptions,
@@ -70,6 +75,8 @@ pub struct Shared {
     pub stream_slots: StreamSlots,
     pub(crate) stream_hub: StreamHub,
     pub(crate) operator_feed: OperatorFeed,
+    /// One-time tokens that this node has made.
+    pub(crate) tokens_made: AtomicU64,
     pub drain: Drain,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
@@ -119,6 +126,8 @@ impl AppState {
         let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
+        let site_keys = SiteKeys::load(control.clone()).await?;
+        let tenant_limits = TenantLimits::new(&control.tenants().await?);
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
@@ -133,6 +142,8 @@ impl AppState {
             entropy,
             ring: ArcSwap::from_pointee(keys),
             api_keys,
+            site_keys,
+            tenant_limits,
             rooms,
             changes,
             options,
@@ -145,6 +156,7 @@ impl AppState {
             stream_slots,
             stream_hub: StreamHub::default(),
             operator_feed,
+            tokens_made: AtomicU64::new(0),
             drain: Drain::default(),
             in_flight,
             connection_slots,

@@ -36,6 +36,8 @@ pub enum Step {
     Claim(Vec<u8>),
     Touch(Vec<u8>),
     Extend(u8, u32),
+    /// A one-time token: (pass, which of its tokens, which call of the site).
+    Redeem(u8, u8, u8),
     EndPass(Vec<u8>),
     Revoke(Vec<u8>),
     Change(Box<Change>),
@@ -213,6 +215,12 @@ pub fn step() -> impl Strategy<Value = Step> {
         (4, picks().prop_map(Step::Claim).boxed()),
         (4, picks().prop_map(Step::Touch).boxed()),
         (1, (any::<u8>(), 0u32..400_000).prop_map(|(pick, ms)| Step::Extend(pick, ms)).boxed()),
+        (
+            3,
+            (any::<u8>(), 0u8..6, 0u8..2)
+                .prop_map(|(pass, no, by)| Step::Redeem(pass, no, by))
+                .boxed(),
+        ),
         (2, picks().prop_map(Step::EndPass).boxed()),
         (1, some().prop_map(Step::Revoke).boxed()),
         (4, change().prop_map(|change| Step::Change(Box::new(change))).boxed()),

@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use jari_line::{
-    Done, JoinOutcome, LostHistory, PassGrant, Room, RoomEvent, Settings, StoreClock, Totals,
+    Done, JoinOutcome, LostHistory, PassGrant, Room, RoomEvent, Settings, StoreClock, Ticket,
+    Totals,
 };
 use jari_ports::{EventFeed, LineStore, Reply, StoreError};
 use jari_units::{Mark, Millis, RoomId, Timestamp};
@@ -160,9 +161,11 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
                 let ours = self.room.admit_now(mark, &by_name(who));
                 same("admit_now by subject", theirs, ours)?.event
             }
-            Step::Claim(_) | Step::Touch(_) | Step::Extend(..) | Step::EndPass(_) => {
-                self.play_on_passes(step).await?
-            }
+            Step::Claim(_)
+            | Step::Touch(_)
+            | Step::Extend(..)
+            | Step::Redeem(..)
+            | Step::EndPass(_) => self.play_on_passes(step).await?,
             Step::Revoke(who) => {
                 let theirs = store.revoke(&id, mark, people(who)).await;
                 same("revoke", theirs, self.room.revoke(mark, &people(who)))?.event
@@ -206,6 +209,12 @@ impl<'a, H: Harness + ?Sized> Pair<'a, H> {
                 let theirs = store.extend_for_payment(&id, mark, pass, span).await;
                 let ours = self.room.extend_for_payment(mark, pass, span);
                 same("extend_for_payment", theirs, ours)?.event
+            }
+            Step::Redeem(pick, no, by) => {
+                let pass = self.known.passes(&[*pick])[0];
+                let ticket = Ticket { pass, no: u64::from(*no), nonce: [*by; 16] };
+                let theirs = store.redeem(&id, mark, ticket).await;
+                same("redeem", theirs, self.room.redeem(mark, &ticket))?.event
             }
             Step::EndPass(picks) => {
                 let passes = self.known.passes(picks);

@@ -136,6 +136,7 @@ fn definition(room: &str, clock: &dyn Clock) -> Result<RoomDefinition> {
         title_en: room.to_owned(),
         target_url: "/".to_owned(),
         on_store_failure: OnStoreFailure::Wait,
+        handover: jari_ports::Handover::Cookie,
         settings: jari_line::Settings::default(),
         version: 0,
         created_at: clock.now(),

@@ -215,6 +215,7 @@ impl TestApp {
             title: Title { ko: "시험".to_owned(), en: "Test".to_owned() },
             target_url: "/target".to_owned(),
             on_store_failure: Default::default(),
+            handover: Default::default(),
             settings: SettingsBody::default(),
         };
         change(&mut room);

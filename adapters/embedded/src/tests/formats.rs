@@ -4,9 +4,7 @@
 //! then note the new bytes.
 
 use jari_line::{
-    Auto, AutoQueue, Busy, Calls, Change, ClosedNext, EndReason, Event, Flow, Flowed, Load, Loss,
-    Mode, PacerKind, PacerState, Pass, Queueing, Reattached, Recovering, Restored, Room, RoomEvent,
-    SeqSet, Settings, Settled, Signal, Tick, WalkedIn, Word,
+    Auto, AutoQueue, Busy, Calls, Change, ClosedNext, EndReason, Event, Flow, Flowed, Landing, Load, Loss, Mode, PacerKind, PacerState, Pass, Queueing, Reattached, Recovering, Restored, Room, RoomEvent, SeqSet, Settings, Settled, Signal, Tick, WalkedIn, Word,
 };
 use jari_units::{Mark, Millis, SubjectKey, Timestamp};
 
@@ -56,7 +54,8 @@ fn restored() -> Restored {
     room.join(Mark::NONE, &[SubjectKey([7; 16])]).expect("no mark");
     let telling = room.ledger().tellings(room.mark()).next().expect("one part");
     let (deadline, granted_at) = (Millis(9), Millis(2));
-    let pass = Pass { grant: 2, deadline, granted_at, claimed_at: None, paying_since: None };
+    let (claimed_at, paying_since, landed) = (None, None, None);
+    let pass = Pass { grant: 2, deadline, granted_at, claimed_at, paying_since, landed };
     Restored {
         known: seqs(),
         ended: seqs(),
@@ -105,6 +104,8 @@ fn flow() -> Flow {
     let (queueing, window_start) = (Some(queueing), Millis(7));
     let auto = Auto { queueing, window_start, joined_before: 300, busy_at: Millis(8) };
     Flow { auto, words: vec![word()] }
+fn landing() -> Landing {
+    Landing { no: 1_700_000_000 << 20, nonce: [9; 16] }
 }
 
 fn events() -> Vec<(&'static str, Event)> {
@@ -147,6 +148,7 @@ fn events() -> Vec<(&'static str, Event)> {
         ("walked in", Event::WalkedIn(Box::new(walked_in(key)))),
         ("flowed", Event::Flowed(Box::new(Flowed { tick: tick(), flow: flow() }))),
         ("signalled", Event::Signalled(word())),
+        ("redeemed", Event::Redeemed { seq: 5, landing: landing(), deadline }),
     ]
 }
 
@@ -178,9 +180,10 @@ const STORED: &[(&str, &str)] = &[
     ("walked in", "56 bytes, crc 7c875d1c"),
     ("flowed", "137 bytes, crc 5fc02854"),
     ("signalled", "12 bytes, crc 04aaf8f0"),
+    ("redeemed", "31 bytes, crc aec4ec7f"),
     ("room", "6369 bytes, crc e43f579e"),
     ("room and descent", "6450 bytes, crc a755bd4d"),
-    ("room and flow", "180 bytes, crc 271f7263"),
+    ("room, flow and landings", "180 bytes, crc 271f7263"),
 ];
 
 #[test]
@@ -200,7 +203,11 @@ fn stored_bytes_do_not_change_within_a_format() {
     room.attend(Mark::NONE, 300).expect("no mark");
     now.push(("room and descent".into(), digest(&(&room, room.ledger().descent()))));
     let room = Room::create(modal(), Timestamp(1_000_000), 0).outcome.flowing(flow());
-    now.push(("room and flow".into(), digest(&(&room, room.ledger().descent(), flow()))));
+    let landings = vec![(5_u64, landing())];
+    now.push((
+        "room, flow and landings".into(),
+        digest(&(&room, room.ledger().descent(), flow(), landings)),
+    ));
     let stored: Vec<(String, String)> =
         STORED.iter().map(|(name, digest)| ((*name).into(), (*digest).into())).collect();
     assert_eq!(now, stored);
@@ -220,7 +227,8 @@ fn rows_have_the_oldest_format_that_holds_them() {
     for (name, event) in events() {
         let format = match name {
             "recovering" | "restored" | "reattached" | "settled" | "attended" => 2,
-            "made with a mode" | "given a mode" | "walked in" | "flowed" | "signalled" => 3,
+            "made with a mode" | "given a mode" | "walked in" | "flowed" | "signalled"
+            | "redeemed" => 3,
             _ => 1,
         };
         assert_eq!(crate::journal::event_format(&event), format, "{name}");

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use jari_ports::{ApiKeyScope, Control, ControlError, NewApiKey, SigningKey, SigningKeyState};
+use jari_ports::{
+    ApiKeyScope, Control, ControlError, NewApiKey, SigningKey, SigningKeyState, SiteKey,
+};
 use jari_units::Timestamp;
 
 use super::note;
@@ -25,7 +27,7 @@ pub(crate) async fn an_api_key_comes_back_as_it_was_added(control: Arc<dyn Contr
         let read = control.api_keys().await.unwrap().pop().unwrap();
         assert_eq!((read.id, read.tenant, read.scope), (key.id, key.tenant, scope));
         assert_eq!((read.name, read.hash, read.created_at), (key.name, key.hash, Timestamp(12)));
-        assert_eq!((read.last_used_at, read.revoked_at), (None, None));
+        assert_eq!((read.last_used_at, read.revoked_at, read.expires_at), (None, None, None));
     }
 }
 
@@ -141,4 +143,64 @@ pub(crate) async fn a_signing_key_is_added_once(control: Arc<dyn Control>) {
     let again = control.add_signing_key(other, note()).await;
     assert_eq!(again, Err(ControlError::Conflict("signing key 1".to_owned())));
     assert_eq!(control.signing_keys().await.unwrap(), [first]);
+}
+
+pub(crate) async fn a_rotated_api_key_ends_and_another_takes_its_place(control: Arc<dyn Control>) {
+    let unknown = Err(ControlError::NotFound("API key a".to_owned()));
+    let at = Timestamp(5);
+    let rotated = control.rotate_api_key("a", api_key("b"), at, Timestamp(9), note()).await;
+    assert_eq!(rotated, unknown);
+    control.add_api_key(api_key("a"), Timestamp(1), note()).await.unwrap();
+    assert_eq!(control.rotate_api_key("a", api_key("b"), at, Timestamp(9), note()).await, Ok(()));
+    let exists = Err(ControlError::Conflict("API key b".to_owned()));
+    assert_eq!(control.rotate_api_key("a", api_key("b"), at, Timestamp(8), note()).await, exists);
+    // Again, before the first one's end: the earlier end stays.
+    assert_eq!(control.rotate_api_key("a", api_key("c"), at, Timestamp(20), note()).await, Ok(()));
+    let keys = control.api_keys().await.unwrap();
+    let ends: Vec<_> = keys.iter().map(|key| (key.id.as_str(), key.expires_at)).collect();
+    assert_eq!(ends, [("a", Some(Timestamp(9))), ("b", None), ("c", None)]);
+    assert_eq!(keys[1].created_at, Timestamp(5));
+    control.revoke_api_key("a", Timestamp(7), note()).await.unwrap();
+    let rotated = control.rotate_api_key("a", api_key("d"), at, Timestamp(9), note()).await;
+    assert_eq!(rotated, unknown, "a revoked key has no successor");
+}
+
+fn site_key(id: &str, tenant: &str, signs_from: u64) -> SiteKey {
+    let (created_at, signs_from) = (Timestamp(3), Timestamp(signs_from));
+    let (id, tenant) = (id.to_owned(), tenant.parse().unwrap());
+    SiteKey { id, tenant, seed: [0xa5; 32], created_at, signs_from, ends_at: None }
+}
+
+pub(crate) async fn site_keys_are_added_and_end_the_ones_before(control: Arc<dyn Control>) {
+    let missing = Err(ControlError::NotFound("tenant opera".to_owned()));
+    let none = Timestamp(0);
+    assert_eq!(control.add_site_key(site_key("x", "opera", 1), none, note()).await, missing);
+    let opera = jari_ports::Tenant {
+        id: "opera".parse().unwrap(),
+        name: "Opera".to_owned(),
+        rooms_max: 1,
+        limits: jari_ports::TenantLimits::default(),
+        version: 0,
+    };
+    control.put_tenant(opera.clone(), note()).await.unwrap();
+    for (key, others_end_at) in [
+        (site_key("z", "opera", 1), 0),
+        (site_key("theirs", "default", 1), 0),
+        (site_key("y", "opera", 30), 40),
+        (site_key("a", "opera", 35), 60),
+    ] {
+        let added = control.add_site_key(key, Timestamp(others_end_at), note()).await;
+        assert_eq!(added, Ok(()));
+    }
+    let again = control.add_site_key(site_key("y", "opera", 1), Timestamp(5), note()).await;
+    assert_eq!(again, Err(ControlError::Conflict("site key y".to_owned())));
+    let keys = control.site_keys().await.unwrap();
+    let ends: Vec<_> =
+        keys.iter().map(|key| (key.id.as_str(), key.ends_at.map(|at| at.0))).collect();
+    let want = [("z", Some(40)), ("theirs", None), ("y", Some(60)), ("a", None)];
+    assert_eq!(ends, want, "in order of creation, and a refused one ended none");
+    assert_eq!(keys[3], site_key("a", "opera", 35));
+    control.delete_tenant(&opera.id, note()).await.unwrap();
+    let left = control.site_keys().await.unwrap();
+    assert_eq!(left, [site_key("theirs", "default", 1)], "they go with their tenant");
 }

@@ -9,7 +9,7 @@ pub(crate) mod rooms;
 pub(crate) mod tenants;
 
 use jari_line::{Aimd, PacerKind, Settings};
-use jari_ports::{AuditEntry, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{AuditEntry, Handover, Identity, OnStoreFailure, RoomDefinition};
 use jari_units::Timestamp;
 
 /// Hands every clause to the macro `$then`, with `$with` before.
@@ -41,6 +41,8 @@ macro_rules! control_contract {
                 uses_noted_by_many_at_once_are_all_written,
                 signing_keys_come_back_in_order_of_id,
                 a_signing_key_is_added_once,
+                a_rotated_api_key_ends_and_another_takes_its_place,
+                site_keys_are_added_and_end_the_ones_before,
             }
             tenants {
                 tenants_are_written_by_version_and_listed_by_id,
@@ -93,6 +95,7 @@ pub(crate) fn room(id: &str) -> RoomDefinition {
         title_en: "Course registration".to_owned(),
         target_url: "https://example.com/a?b=c".to_owned(),
         on_store_failure: OnStoreFailure::Refuse,
+        handover: Handover::Token,
         settings: Settings {
             capacity: 77,
             rate_milli: 1_500,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jari_line::GroupSettings;
 use jari_ports::{
     ApiKeyScope, Control, LimitGroup, NewApiKey, RoomDefinition, SigningKey, SigningKeyState,
-    Tenant,
+    SiteKey, Tenant, TenantLimits,
 };
 use jari_units::Timestamp;
 
@@ -24,6 +24,14 @@ fn api_key(id: &str) -> NewApiKey {
 fn signing_key() -> SigningKey {
     let (state, created_at) = (SigningKeyState::Active, Timestamp(1));
     SigningKey { id: 1, secret: [1; 32], state, created_at }
+}
+
+const TIMES: (Timestamp, Timestamp) = (Timestamp(1), Timestamp(2));
+
+fn site_key(tenant: &str) -> SiteKey {
+    let (id, tenant) = ("k".to_owned(), tenant.parse().unwrap());
+    let (created_at, signs_from) = TIMES;
+    SiteKey { id, tenant, seed: [1; 32], created_at, signs_from, ends_at: None }
 }
 
 fn stale() -> RoomDefinition {
@@ -54,6 +62,7 @@ pub(crate) async fn every_write_raises_the_revision_and_nothing_else_does(
         id: "opera".parse().unwrap(),
         name: "Opera".to_owned(),
         rooms_max: 1,
+        limits: TenantLimits::default(),
         version,
     };
     raises!(control, control.put_tenant(opera(0), note()));
@@ -68,7 +77,9 @@ pub(crate) async fn every_write_raises_the_revision_and_nothing_else_does(
     raises!(control, control.add_first_api_key(api_key("a"), Timestamp(1), note()));
     raises!(control, control.add_api_key(api_key("b"), Timestamp(1), note()));
     raises!(control, control.revoke_api_key("a", Timestamp(2), note()));
+    raises!(control, control.rotate_api_key("b", api_key("c"), TIMES.0, TIMES.1, note()));
     raises!(control, control.add_signing_key(signing_key(), note()));
+    raises!(control, control.add_site_key(site_key("default"), Timestamp(1), note()));
     let revision = control.revision().await;
     control.note_api_key_use(vec![("b".to_owned(), Timestamp(3))]).await.unwrap();
     control.append_audit(note()).await.unwrap();
@@ -103,7 +114,12 @@ pub(crate) async fn a_refused_write_leaves_no_trace(control: Arc<dyn Control>) {
     assert!(control.add_api_key(api_key("a"), Timestamp(1), note()).await.is_err());
     assert_eq!(control.add_first_api_key(api_key("b"), Timestamp(1), note()).await, Ok(false));
     assert!(control.revoke_api_key("unknown", Timestamp(1), note()).await.is_err());
+    assert!(
+        control.rotate_api_key("unknown", api_key("d"), TIMES.0, TIMES.1, note()).await.is_err()
+    );
+    assert!(control.rotate_api_key("a", api_key("a"), TIMES.0, TIMES.1, note()).await.is_err());
     assert!(control.add_signing_key(signing_key(), note()).await.is_err());
+    assert!(control.add_site_key(site_key("unknown"), Timestamp(1), note()).await.is_err());
     assert_eq!((control.revision().await, entries(&control).await), before);
     // The trail goes on without a gap.
     assert_eq!(control.append_audit(note()).await, Ok(before.1 + 1));

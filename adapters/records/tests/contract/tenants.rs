@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use jari_ports::{ApiKeyScope, Control, ControlError, NewApiKey, RoomDefinition, Tenant};
+use jari_ports::{
+    ApiKeyScope, Control, ControlError, NewApiKey, RoomDefinition, Tenant, TenantLimits,
+};
 use jari_units::{TenantId, Timestamp};
 
 use super::{note, room};
@@ -12,7 +14,8 @@ fn id(text: &str) -> TenantId {
 }
 
 fn tenant(text: &str, version: u64) -> Tenant {
-    Tenant { id: id(text), name: "오페라 \"극장\"".to_owned(), rooms_max: 2, version }
+    let limits = TenantLimits { joins_per_minute: 600, entries_per_minute: 60 };
+    Tenant { id: id(text), name: "오페라 \"극장\"".to_owned(), rooms_max: 2, limits, version }
 }
 
 fn of(tenant: &str, room_id: &str) -> RoomDefinition {

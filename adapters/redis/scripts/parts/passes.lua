@@ -1,5 +1,6 @@
 -- Live passes. PASS holds "grant granted_at claimed_at paying_since deadline" by place, '-' for never; UN and CL hold the
--- unclaimed and the claimed ones by deadline. Equal scores are sorted as text: hence the zeros.
+-- unclaimed and the claimed ones by deadline. Equal scores are sorted as text: hence the zeros. LANDED holds the newest
+-- redeemed token of each, "incarnation grant no nonce": one of another incarnation or grant is another pass's, and none.
 
 local function member(seq)
   return string.format('%016.0f', seq)
@@ -74,6 +75,7 @@ local function end_passes(passes)
     end
   end
   redis.call('HDEL', PASS, unpack(fields))
+  redis.call('HDEL', LANDED, unpack(fields))
   redis.call('ZREM', UN, unpack(members))
   redis.call('ZREM', CL, unpack(members))
   add('t_stays', #passes)

@@ -2,7 +2,7 @@
 --
 -- Every key is in KEYS; ARGV begins with the test clock's time (empty in production) and the caller's mark.
 local S, SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, EV, GROUP, T, T2, KNOWN, SHOWN, HELD, RECEIPTS,
-  FREE, NODES = unpack(KEYS)
+  FREE, NODES, LANDED = unpack(KEYS)
 
 -- tostring() keeps 14 digits only; places and incarnations have up to 16.
 local function text(number)

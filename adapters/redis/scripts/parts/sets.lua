@@ -66,14 +66,15 @@ local function inside_within(first, last)
   return seqs
 end
 
--- Takes passes out without counting an end.
-local function drop_passes(seqs)
+-- Takes passes out without counting an end; `again`: they are written anew at once.
+local function drop_passes(seqs, again)
   for from = 1, #seqs, 1000 do
     local fields, members = {}, {}
     for i = from, math.min(from + 999, #seqs) do
       fields[#fields + 1], members[#members + 1] = text(seqs[i]), member(seqs[i])
     end
     redis.call('HDEL', PASS, unpack(fields))
+    if not again then redis.call('HDEL', LANDED, unpack(fields)) end
     redis.call('ZREM', UN, unpack(members))
     redis.call('ZREM', CL, unpack(members))
   end
@@ -86,7 +87,7 @@ local function replace_passes(passes)
     for i = from, math.min(from + 999, #passes) do
       some[#some + 1], seqs[#seqs + 1] = passes[i], passes[i].seq
     end
-    drop_passes(seqs)
+    drop_passes(seqs, true)
     write_passes(some)
   end
 end

@@ -55,6 +55,31 @@ pub struct ApiKeyView {
     pub last_used_at: Option<Utc>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Utc>,
+    /// From here on it is refused: another one has taken its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Utc>,
+}
+
+/// Another key takes this one's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RotateBody {
+    /// For so long the old one stays good beside it, up to 30 days; 0: it ends now. Left out: a day.
+    #[serde(default = "overlap_default")]
+    pub overlap_ms: u64,
+}
+
+/// Where nothing is said: every server of a site is deployed within a day.
+const OVERLAP_DEFAULT_MS: u64 = 24 * 3_600_000;
+
+fn overlap_default() -> u64 {
+    OVERLAP_DEFAULT_MS
+}
+
+impl Default for RotateBody {
+    fn default() -> Self {
+        RotateBody { overlap_ms: OVERLAP_DEFAULT_MS }
+    }
 }
 
 /// The only time the key itself is told. `Debug` does not show it.
@@ -86,6 +111,7 @@ impl From<&jari_ports::ApiKey> for ApiKeyView {
             created_at: key.created_at.into(),
             last_used_at: key.last_used_at.map(Utc),
             revoked_at: key.revoked_at.map(Utc),
+            expires_at: key.expires_at.map(Utc),
         }
     }
 }

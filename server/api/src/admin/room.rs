@@ -20,6 +20,35 @@ pub enum OnStoreFailure {
     Pass,
 }
 
+/// How an admitted person shows their pass to the site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Handover {
+    /// By the pass cookie: the gate is on the site's own host.
+    #[default]
+    Cookie,
+    /// By a one-time token in the address that they are sent to.
+    Token,
+}
+
+impl From<jari_ports::Handover> for Handover {
+    fn from(handover: jari_ports::Handover) -> Self {
+        match handover {
+            jari_ports::Handover::Cookie => Handover::Cookie,
+            jari_ports::Handover::Token => Handover::Token,
+        }
+    }
+}
+
+impl From<Handover> for jari_ports::Handover {
+    fn from(handover: Handover) -> Self {
+        match handover {
+            Handover::Cookie => jari_ports::Handover::Cookie,
+            Handover::Token => jari_ports::Handover::Token,
+        }
+    }
+}
+
 /// A room as its operator writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +67,9 @@ pub struct RoomBody {
     pub target_url: String,
     #[serde(default)]
     pub on_store_failure: OnStoreFailure,
+    /// How an admitted person shows their pass to the site.
+    #[serde(default)]
+    pub handover: Handover,
     #[serde(default)]
     pub settings: SettingsBody,
 }
@@ -88,6 +120,7 @@ impl From<&RoomDefinition> for RoomBody {
             title: Title { ko: room.title_ko.clone(), en: room.title_en.clone() },
             target_url: room.target_url.clone(),
             on_store_failure: room.on_store_failure.into(),
+            handover: room.handover.into(),
             settings: (&room.settings).into(),
         }
     }

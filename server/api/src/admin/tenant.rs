@@ -16,6 +16,12 @@ pub struct TenantBody {
     /// Rooms at most, up to 100,000; those that are there stay.
     #[serde(default = "rooms_max_default")]
     pub rooms_max: u64,
+    /// Joins that all its rooms together take in a minute, on each node; 0: no limit.
+    #[serde(default)]
+    pub joins_per_minute: u32,
+    /// Entry tokens that it gets in a minute, on each node; 0: no limit.
+    #[serde(default)]
+    pub entries_per_minute: u32,
 }
 
 fn rooms_max_default() -> u64 {
@@ -27,6 +33,8 @@ pub struct TenantView {
     pub tenant: String,
     pub name: String,
     pub rooms_max: u64,
+    pub joins_per_minute: u32,
+    pub entries_per_minute: u32,
     /// Rises with each write; `If-Match` names it.
     pub version: u64,
     /// Its rooms, in order of id.
@@ -45,6 +53,8 @@ impl TenantView {
             tenant: tenant.id.to_string(),
             name: tenant.name.clone(),
             rooms_max: tenant.rooms_max,
+            joins_per_minute: tenant.limits.joins_per_minute,
+            entries_per_minute: tenant.limits.entries_per_minute,
             version: tenant.version,
             rooms,
         }

@@ -1,9 +1,10 @@
 //! `jari key`: API keys.
 
 use clap::{Args, Subcommand, ValueEnum};
-use jari_api::admin::{ApiKeyCreated, ApiKeyList, ApiKeyScope, NewApiKeyBody};
+use jari_api::admin::{ApiKeyCreated, ApiKeyList, ApiKeyScope, NewApiKeyBody, RotateBody};
 
 use super::admin_client::{AdminClient, Call, ServerArgs};
+use super::span::span_ms;
 use super::table::{or_dash, table};
 use super::{Failure, print, small_runtime};
 
@@ -11,6 +12,7 @@ const EXAMPLES: &str = "\
 Examples:
   jari key create --scope tenant --name \"shop server\"
   jari key list
+  jari key rotate 0a1b2c3d4e5f --overlap 24h
   jari key revoke 0a1b2c3d4e5f";
 
 #[derive(Debug, Args)]
@@ -38,6 +40,14 @@ enum KeyCommand {
     },
     /// List all keys, revoked ones too. The keys themselves are not known any more.
     List,
+    /// Make a key in place of another and print it; the old one ends by itself after the overlap.
+    Rotate {
+        /// The old key's id: the part between `jari_` and the second `_`.
+        id: String,
+        /// For so long both are good.
+        #[arg(long, value_name = "SPAN", value_parser = span_ms, default_value = "24h")]
+        overlap: u64,
+    },
     /// Revoke a key: it is refused from now on.
     Revoke {
         /// The key's id: the part between `jari_` and the second `_`.
@@ -49,7 +59,7 @@ enum KeyCommand {
 enum Scope {
     /// Everything in the installation.
     Admin,
-    /// The tenant API of the tenant's own rooms: entries and admission.
+    /// The tenant API of the tenant's own rooms: entries, admission, passes, notices.
     Tenant,
 }
 
@@ -64,9 +74,12 @@ pub(super) fn run(args: KeyArgs) -> Result<(), Failure> {
             };
             let body = NewApiKeyBody { tenant, scope, name };
             let answer = call(Call::post(&["keys"]).body(body))?;
-            client.show(answer, |made: ApiKeyCreated| {
-                format!("{}\nKeep it: it is not shown again. Its id is {}.\n", made.key, made.id)
-            })
+            client.show(answer, told)
+        }
+        KeyCommand::Rotate { id, overlap } => {
+            let path = ["keys", id.as_str(), "rotate"];
+            let answer = call(Call::post(&path).body(RotateBody { overlap_ms: overlap }))?;
+            client.show(answer, told)
         }
         KeyCommand::List => {
             let answer = call(Call::get(&["keys"]))?;
@@ -77,6 +90,10 @@ pub(super) fn run(args: KeyArgs) -> Result<(), Failure> {
             print(&format!("key {id} is revoked\n"))
         }
     }
+}
+
+fn told(made: ApiKeyCreated) -> String {
+    format!("{}\nKeep it: it is not shown again. Its id is {}.\n", made.key, made.id)
 }
 
 fn key_table(list: ApiKeyList) -> String {
@@ -92,9 +109,10 @@ fn key_table(list: ApiKeyList) -> String {
             key.created_at.to_string(),
             or_dash(key.last_used_at),
             or_dash(key.revoked_at),
+            or_dash(key.expires_at),
             key.name,
         ]
     });
-    let head = ["ID", "SCOPE", "TENANT", "CREATED", "LAST USED", "REVOKED", "NAME"];
+    let head = ["ID", "SCOPE", "TENANT", "CREATED", "LAST USED", "REVOKED", "ENDS", "NAME"];
     table(head, &rows.collect::<Vec<_>>())
 }

@@ -17,6 +17,14 @@ enum OnStoreFailure {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum Handover {
+    /// By the pass cookie: the gate is on the site's own host.
+    Cookie,
+    /// By a one-time token in the address that they are sent to.
+    Token,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum Pacer {
     /// Always the rate.
     Fixed,
@@ -118,6 +126,9 @@ pub(super) struct RoomFields {
     /// What the gate does while the store is down. [default: wait]
     #[arg(long, value_enum, help_heading = "Room")]
     on_store_failure: Option<OnStoreFailure>,
+    /// How an admitted person shows their pass to the site. [default: cookie]
+    #[arg(long, value_enum, help_heading = "Room")]
+    handover: Option<Handover>,
 
     #[command(flatten)]
     mode: ModeFields,
@@ -162,6 +173,7 @@ impl RoomFields {
         put(&mut patch, "target_url", self.target_url.as_deref());
         put(&mut patch, "group", self.group.as_ref().map(OrNone::json));
         put(&mut patch, "on_store_failure", self.on_store_failure.as_ref().map(name_of));
+        put(&mut patch, "handover", self.handover.as_ref().map(name_of));
         let settings = self.settings();
         put(&mut patch, "settings", (!settings.is_empty()).then_some(settings));
         Value::Object(patch)

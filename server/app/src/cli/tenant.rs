@@ -1,10 +1,11 @@
 //! `jari tenant`: whose rooms and keys they are.
 
 use clap::{Args, Subcommand};
-use jari_api::admin::{TenantBody, TenantList, TenantView};
+use jari_api::admin::{RotateBody, SiteKeyList, TenantBody, TenantList, TenantView};
 
 use super::admin_client::{AdminClient, Call, ServerArgs};
-use super::table::table;
+use super::span::span_ms;
+use super::table::{or_dash, table};
 use super::{Failure, print, small_runtime};
 
 const EXAMPLES: &str = "\
@@ -12,7 +13,8 @@ Examples:
   jari tenant set opera --name \"City opera\" --rooms-max 20
   jari room create aida --tenant opera
   jari key create --scope tenant --tenant opera --name \"opera's shop\"
-  jari tenant list";
+  jari tenant list
+  jari tenant keys rotate opera --overlap 24h";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -35,19 +37,41 @@ enum TenantCommand {
         /// Rooms at most. Those that are there stay.
         #[arg(long, value_name = "N", default_value_t = 100)]
         rooms_max: u64,
+        /// Joins that its rooms together take in a minute, on each node; 0: no limit.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        joins_per_minute: u32,
+        /// Entry tokens that it gets in a minute, on each node; 0: no limit.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        entries_per_minute: u32,
     },
     /// List the tenants and their rooms.
     List,
     /// Delete a tenant; its rooms must be deleted and its keys revoked.
     Delete { id: String },
+    /// The keys that sign the one-time tokens for the tenant's sites.
+    #[command(subcommand)]
+    Keys(KeysCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum KeysCommand {
+    /// List the keys, ended ones too.
+    List { id: String },
+    /// Make a new key; the others end after the overlap.
+    Rotate {
+        id: String,
+        /// What the old keys signed stays good for so long; 0s: it ends now, for a key in wrong hands.
+        #[arg(long, value_name = "SPAN", value_parser = span_ms, default_value = "24h")]
+        overlap: u64,
+    },
 }
 
 pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
     let client = AdminClient::new(&args.server)?;
     let call = |call| small_runtime()?.block_on(client.call(call));
     match args.command {
-        TenantCommand::Set { id, name, rooms_max } => {
-            let body = TenantBody { name, rooms_max };
+        TenantCommand::Set { id, name, rooms_max, joins_per_minute, entries_per_minute } => {
+            let body = TenantBody { name, rooms_max, joins_per_minute, entries_per_minute };
             let answer = call(Call::put(&["tenants", &id]).body(body))?;
             client.show(answer, |tenant: TenantView| tenants(vec![tenant]))
         }
@@ -59,13 +83,36 @@ pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
             call(Call::delete(&["tenants", &id]))?;
             print(&format!("tenant {id} is deleted\n"))
         }
+        TenantCommand::Keys(KeysCommand::List { id }) => {
+            let answer = call(Call::get(&["tenants", &id, "site-keys"]))?;
+            client.show(answer, site_keys)
+        }
+        TenantCommand::Keys(KeysCommand::Rotate { id, overlap }) => {
+            let path = ["tenants", id.as_str(), "site-keys", "rotate"];
+            let answer = call(Call::post(&path).body(RotateBody { overlap_ms: overlap }))?;
+            client.show(answer, site_keys)
+        }
     }
+}
+
+fn site_keys(list: SiteKeyList) -> String {
+    let rows = list.keys.into_iter().map(|key| {
+        [key.id, key.created_at.to_string(), key.signs_from.to_string(), or_dash(key.ends_at)]
+    });
+    table(["ID", "CREATED", "SIGNS FROM", "ENDS"], &rows.collect::<Vec<_>>())
 }
 
 fn tenants(tenants: Vec<TenantView>) -> String {
     let rows = tenants.into_iter().map(|tenant| {
         let rooms = tenant.rooms.join(" ");
-        [tenant.tenant, tenant.name, tenant.rooms_max.to_string(), rooms]
+        let per_minute = [tenant.joins_per_minute, tenant.entries_per_minute].map(or_none);
+        let [joins, entries] = per_minute;
+        [tenant.tenant, tenant.name, tenant.rooms_max.to_string(), joins, entries, rooms]
     });
-    table(["ID", "NAME", "ROOMS MAX", "ROOMS"], &rows.collect::<Vec<_>>())
+    let head = ["ID", "NAME", "ROOMS MAX", "JOINS/MIN", "ENTRIES/MIN", "ROOMS"];
+    table(head, &rows.collect::<Vec<_>>())
+}
+
+fn or_none(limit: u32) -> String {
+    if limit == 0 { "-".to_owned() } else { limit.to_string() }
 }

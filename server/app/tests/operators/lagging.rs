@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
-    RoomDefinition, SigningKey, Tenant,
+    RoomDefinition, SigningKey, SiteKey, Tenant,
 };
 use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 use parking_lot::Mutex;
@@ -73,9 +73,13 @@ lagging! {
     add_api_key(key: NewApiKey, at: Timestamp, entry: AuditEntry) -> ();
     add_first_api_key(key: NewApiKey, at: Timestamp, entry: AuditEntry) -> bool;
     revoke_api_key(id: &str, at: Timestamp, entry: AuditEntry) -> ();
+    rotate_api_key(id: &str, key: NewApiKey, at: Timestamp, ends_at: Timestamp, entry: AuditEntry)
+        -> ();
     note_api_key_use(uses: Vec<(String, Timestamp)>) -> ();
     signing_keys() -> Vec<SigningKey>;
     add_signing_key(key: SigningKey, entry: AuditEntry) -> ();
+    site_keys() -> Vec<SiteKey>;
+    add_site_key(key: SiteKey, others_end_at: Timestamp, entry: AuditEntry) -> ();
     append_audit(entry: AuditEntry) -> u64;
     audit(target: Option<String>, before_no: Option<u64>, limit: u32) -> AuditPage;
 }

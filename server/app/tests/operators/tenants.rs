@@ -10,7 +10,8 @@ async fn issue_5_a_tenant_is_made_changed_listed_and_deleted() {
     let path = "/v1/admin/tenants/opera";
     operator.get(path).await.problem(404, "unknown_tenant");
     let made: Value = operator.put(path, &json!({"name": "City opera"})).await.expect(200).json();
-    let want = json!({"tenant": "opera", "name": "City opera", "rooms_max": 100, "version": 1, "rooms": []});
+    let want = json!({"tenant": "opera", "name": "City opera", "rooms_max": 100,
+        "joins_per_minute": 0, "entries_per_minute": 0, "version": 1, "rooms": []});
     assert_eq!(made, want);
     let body = json!({"name": "Opera", "rooms_max": 1});
     let stale = operator.request(reqwest::Method::PUT, path).header("If-Match", "\"9\"");

@@ -9,8 +9,8 @@ use jari_embedded::EmbeddedStore;
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
     ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, PassOutcome,
-    ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, RoomEvent, SeenBits,
-    Settings, SignalOutcome, Source, Telling,
+    ReattachOutcome, Receipt, RecoverOutcome, RedeemOutcome, RestoreOutcome, RevokeOutcome,
+    RoomEvent, SeenBits, Settings, SignalOutcome, Source, Telling, Ticket,
 };
 use jari_ports::{BoxFuture, Clock, EventFeed, FeedLost, LineStore, Reply, StoreError};
 use jari_testkit::eventually;
@@ -168,6 +168,7 @@ falling_back! {
     touch(room: &RoomId, mark: Mark, passes: Vec<PassId>) -> Reply<Vec<PassOutcome>>;
     extend_for_payment(room: &RoomId, mark: Mark, pass: PassId, span: Millis)
         -> Reply<ExtendOutcome>;
+    redeem(room: &RoomId, mark: Mark, ticket: Ticket) -> Reply<RedeemOutcome>;
     end_pass(room: &RoomId, mark: Mark, passes: Vec<PassId>) -> Reply<Vec<EndOutcome>>;
     revoke(room: &RoomId, mark: Mark, who: Vec<SubjectKey>) -> Reply<Vec<RevokeOutcome>>;
     change(room: &RoomId, mark: Mark, change: Change) -> Reply<ChangeOutcome>;

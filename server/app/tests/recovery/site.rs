@@ -113,6 +113,7 @@ impl Site {
             title_en: "Test".to_owned(),
             target_url: "/target".to_owned(),
             on_store_failure,
+            handover: jari_ports::Handover::Cookie,
             settings: settings.clone(),
             version: 0,
             created_at: SystemClock.now(),

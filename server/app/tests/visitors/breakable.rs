@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, Dump, EndOutcome,
     ExtendOutcome, GroupSettings, JoinOutcome, LeaveOutcome, Ledger, Load, Loss, PassOutcome,
-    ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome, RevokeOutcome, SeenBits, Settings,
-    SignalOutcome, Source, Telling,
+    ReattachOutcome, Receipt, RecoverOutcome, RedeemOutcome, RestoreOutcome, RevokeOutcome,
+    SeenBits, Settings, SignalOutcome, Source, Telling, Ticket,
 };
 use jari_ports::{BoxFuture, EventFeed, LineStore, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, PassId, RoomId, SubjectKey};
@@ -51,6 +51,7 @@ breakable! {
     touch(room: &RoomId, mark: Mark, passes: Vec<PassId>) -> Reply<Vec<PassOutcome>>;
     extend_for_payment(room: &RoomId, mark: Mark, pass: PassId, span: Millis)
         -> Reply<ExtendOutcome>;
+    redeem(room: &RoomId, mark: Mark, ticket: Ticket) -> Reply<RedeemOutcome>;
     end_pass(room: &RoomId, mark: Mark, passes: Vec<PassId>) -> Reply<Vec<EndOutcome>>;
     revoke(room: &RoomId, mark: Mark, who: Vec<SubjectKey>) -> Reply<Vec<RevokeOutcome>>;
     change(room: &RoomId, mark: Mark, change: Change) -> Reply<ChangeOutcome>;

@@ -47,6 +47,7 @@ fn room(id: &str, on_store_failure: OnStoreFailure) -> RoomDefinition {
         title_en: "Test".to_owned(),
         target_url: "/target".to_owned(),
         on_store_failure,
+        handover: jari_ports::Handover::Cookie,
         settings: Settings { rate_milli: 1_000_000, ..Settings::default() },
         version: 0,
         created_at: SystemClock.now(),

@@ -7,6 +7,7 @@ pub(crate) mod groups;
 pub(crate) mod keys;
 pub(crate) mod live;
 pub(crate) mod rooms;
+pub(crate) mod site_keys;
 pub(crate) mod stats;
 pub(crate) mod tenants;
 pub(crate) mod trail;

@@ -24,7 +24,8 @@ use crate::state::AppState;
         (status = 401, description = "api_key_required, api_key_invalid", body = Problem),
         (status = 403, description = "api_key_scope", body = Problem),
         (status = 404, description = "unknown_room", body = Problem),
-        (status = 422, description = "invalid_field", body = Problem)))]
+        (status = 422, description = "invalid_field", body = Problem),
+        (status = 429, description = "tenant_limit", body = Problem)))]
 pub(crate) async fn create(
     State(state): State<AppState>,
     RoomName(room): RoomName,
@@ -43,6 +44,7 @@ pub(crate) async fn create(
         .subject
         .try_into()
         .map_err(|error: jari_pass::SubjectError| refuse("subject", error.to_string()))?;
+    state.tenant_limits.entry(&definition.tenant)?;
     let now = state.clock.now();
     let expires_at = now + ENTRY_TTL;
     let token = EntryToken { room: definition.id.clone(), subject, issued_at: now, expires_at };

@@ -24,7 +24,7 @@ use crate::state::AppState;
         (status = 404, description = "unknown_room", body = Problem),
         (status = 409, description = "not_open", body = Problem),
         (status = 410, description = "room_closed, room_sold_out", body = Problem),
-        (status = 429, description = "too_many_joins", body = Problem),
+        (status = 429, description = "too_many_joins, tenant_limit", body = Problem),
         (status = 503, description = "room_full, recovering, overloaded, store_unavailable",
             body = Problem)))]
 pub(crate) async fn join(

@@ -34,6 +34,8 @@ pub(super) struct Numbers {
     passed_unchecked: Resolved<String, AtomicU64>,
     /// By what gates would have done, had their rooms' modes let them.
     shadowed: [Resolved<String, AtomicU64>; Would::ALL.len()],
+    /// By call and outcome; both are words of ours.
+    site: Resolved<(&'static str, String), AtomicU64>,
 }
 
 impl Default for Numbers {
@@ -51,6 +53,7 @@ impl Default for Numbers {
             connections_refused: AtomicU64::new(0),
             passed_unchecked: Resolved::default(),
             shadowed: Default::default(),
+            site: Resolved::default(),
         }
     }
 }
@@ -103,6 +106,20 @@ impl Numbers {
         });
         let help = "Requests that the gate let pass because the room is a shadow, by what it would have done";
         families.counters(("jari_gate_shadow", help), shadowed)
+    }
+
+    pub(super) fn site_asked(&self, call: &'static str, outcome: &str, passes: u64) {
+        let key = (call, outcome.to_owned());
+        self.site.with(&key, AtomicU64::default, |count| count.fetch_add(passes, Relaxed));
+    }
+
+    fn write_site(&self, families: &mut Families<'_>) -> fmt::Result {
+        let asked = self.site.list().into_iter().map(|((call, outcome), count)| {
+            let labels = vec![("call", call.into()), ("outcome", outcome.into())];
+            (labels, count.load(Relaxed))
+        });
+        let help = "Passes that sites asked about, by call and how each of them stood";
+        families.counters(("jari_site_passes", help), asked)
     }
 
     fn write_store(&self, families: &mut Families<'_>) -> fmt::Result {
@@ -178,6 +195,7 @@ impl Collector for Numbers {
         self.calls.write(&mut families)?;
         self.write_refused(&mut families)?;
         self.write_modes(&mut families)?;
+        self.write_site(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;

@@ -143,6 +143,7 @@ mod tests {
             title_en: "One".to_owned(),
             target_url: "/".to_owned(),
             on_store_failure: jari_ports::OnStoreFailure::Wait,
+            handover: jari_ports::Handover::Cookie,
             settings: jari_line::Settings::default(),
             version: 1,
             created_at: Timestamp(1),

@@ -171,7 +171,8 @@ fn changed_places(event: &Event) -> Vec<&SeqSet> {
         | Event::Recovering(_)
         | Event::Settled(_)
         | Event::Attended { .. }
-        | Event::Signalled(_) => Vec::new(),
+        | Event::Signalled(_)
+        | Event::Redeemed { .. } => Vec::new(),
     }
 }
 

@@ -55,7 +55,8 @@ fn moves_the_line(event: &Event) -> bool {
         | Event::Touched { .. }
         | Event::Extended { .. }
         | Event::Attended { .. }
-        | Event::Signalled(_) => false,
+        | Event::Signalled(_)
+        | Event::Redeemed { .. } => false,
         Event::Created { .. }
         | Event::Joined { .. }
         | Event::Ended { .. }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use jari_line::{
-    AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, JoinOutcome, LeaveOutcome,
-    Load, PassOutcome, Past, ReattachOutcome, Receipt, RecoverOutcome, RestoreOutcome,
-    RevokeOutcome, SeenBits, Settings, SignalOutcome, Source, Telling,
+    AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, EndOutcome, ExtendOutcome,
+    JoinOutcome, LeaveOutcome, Load, PassOutcome, Past, ReattachOutcome, Receipt, RecoverOutcome,
+    RedeemOutcome, RestoreOutcome, RevokeOutcome, SeenBits, Settings, SignalOutcome, Source,
+    Telling, Ticket,
 };
 use jari_ports::{Reply, StoreError};
 use jari_units::{Incarnation, Mark, Millis, PassId, SubjectKey};
@@ -134,6 +135,26 @@ impl Operations {
     pub(crate) async fn touch(&self, passes: Vec<PassId>) -> Result<Vec<PassOutcome>, StoreError> {
         let call = self.calls.store.touch(&self.room.id, self.mark(), passes);
         Ok(self.run("touch", call).await?.outcome)
+    }
+
+    pub(crate) async fn redeem(&self, ticket: Ticket) -> Result<Reply<RedeemOutcome>, StoreError> {
+        self.run("redeem", self.calls.store.redeem(&self.room.id, self.mark(), ticket)).await
+    }
+
+    pub(crate) async fn extend_for_payment(
+        &self,
+        pass: PassId,
+        span: Millis,
+    ) -> Result<Reply<ExtendOutcome>, StoreError> {
+        let call = self.calls.store.extend_for_payment(&self.room.id, self.mark(), pass, span);
+        self.run("extend_for_payment", call).await
+    }
+
+    pub(crate) async fn end_pass(
+        &self,
+        passes: Vec<PassId>,
+    ) -> Result<Reply<Vec<EndOutcome>>, StoreError> {
+        self.run("end_pass", self.calls.store.end_pass(&self.room.id, self.mark(), passes)).await
     }
 
     pub(crate) async fn seen(&self, bits: SeenBits) -> Result<(), StoreError> {

@@ -143,9 +143,19 @@ pub(crate) async fn announce(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<AnnounceRequest>,
 ) -> Answer {
+    tell(&state, &caller, &room, body).await
+}
+
+/// Announces; also what the tenant's `announce` does.
+pub(crate) async fn tell(
+    state: &AppState,
+    caller: &Caller,
+    room: &str,
+    body: AnnounceRequest,
+) -> Answer {
     check_words("text", &body.text)?;
     let order = Order { action: "room.announce", before: announced, told: value!(body) };
-    carry_out(&state, &caller, &room, order, vec![Change::Announce(body.text)]).await
+    carry_out(state, caller, room, order, vec![Change::Announce(body.text)]).await
 }
 
 /// Says that nothing is left, or that something is after all.
@@ -158,8 +168,18 @@ pub(crate) async fn sold_out(
     RoomName(room): RoomName,
     JsonBody(body): JsonBody<SoldOutRequest>,
 ) -> Answer {
+    sell_out(&state, &caller, &room, body).await
+}
+
+/// Sells out; also what the tenant's `sold-out` does.
+pub(crate) async fn sell_out(
+    state: &AppState,
+    caller: &Caller,
+    room: &str,
+    body: SoldOutRequest,
+) -> Answer {
     let order = Order { action: "room.sold-out", before: sold, told: value!(body) };
-    carry_out(&state, &caller, &room, order, vec![Change::SoldOut(body.sold_out)]).await
+    carry_out(state, caller, room, order, vec![Change::SoldOut(body.sold_out)]).await
 }
 
 /// Admits people now, beside the rate: the next in turn within the capacity, or these.

@@ -8,7 +8,7 @@ use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge};
 use jari_api::{Code, Problem};
-use jari_ports::{ControlError, RoomDefinition};
+use jari_ports::{ControlError, Handover, RoomDefinition};
 use jari_units::{GroupId, RoomId, TenantId};
 use serde_json::Value;
 
@@ -17,9 +17,11 @@ use super::tenants::check_known;
 use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::api_keys::Caller;
+use crate::changes::Turn;
 use crate::json_body::JsonBody;
 use crate::problem_response::Refusal;
 use crate::request::RoomName;
+use crate::site_keys;
 use crate::state::AppState;
 
 /// Bytes of a title in one language: one line on a phone, in any script.
@@ -47,6 +49,7 @@ pub(crate) async fn create(
     let mut turn = state.turn().await?;
     let mut room = definition(&state, &caller, &body).await?;
     room.created_at = state.clock.now();
+    key_for_tokens(&state, &mut turn, &caller, &room).await?;
     state.rooms.prepare(&room).await?;
     let made = stored(&room);
     let view = RoomDefinitionView::from(&made);
@@ -93,6 +96,7 @@ pub(crate) async fn change(
     let old = state.room_entry(&room)?.definition();
     match_version(&headers, old.version)?;
     let room = patched(&state, &caller, &old, patch).await?;
+    key_for_tokens(&state, &mut turn, &caller, &room).await?;
     let changed = stored(&room);
     let (before, view) = (RoomDefinitionView::from(&*old), RoomDefinitionView::from(&changed));
     let target = format!("room:{}", room.id);
@@ -126,6 +130,19 @@ pub(crate) async fn delete(
     }
     state.rooms.remove(&old.id).await?;
     Ok(no_content())
+}
+
+/// A room that hands tokens over needs a key that signs them.
+async fn key_for_tokens(
+    state: &AppState,
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    room: &RoomDefinition,
+) -> Result<(), Refusal> {
+    match room.handover {
+        Handover::Token => site_keys::ensure(state, turn, caller, &room.tenant).await,
+        Handover::Cookie => Ok(()),
+    }
 }
 
 /// A definition as control has it once it is written.
@@ -227,6 +244,7 @@ async fn definition(
         title_en: body.title.en.clone(),
         target_url: body.target_url.clone(),
         on_store_failure: body.on_store_failure.into(),
+        handover: body.handover.into(),
         settings,
         version: 0,
         created_at: jari_units::Timestamp(0),

@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use jari_api::admin::{TenantBody, TenantList, TenantView};
 use jari_api::{Code, Problem};
-use jari_ports::{ControlError, Tenant};
+use jari_ports::{ControlError, Tenant, TenantLimits};
 use jari_units::TenantId;
 
 use super::caller::Admin;
@@ -41,7 +41,7 @@ pub(crate) async fn read(
     _admin: Admin,
     Path(tenant): Path<String>,
 ) -> Result<Response, Refusal> {
-    let found = find(&state, &tenant).await?.ok_or_else(|| unknown(&tenant))?;
+    let found = known(&state, &tenant).await?;
     Ok(json(StatusCode::OK, &view(&state, &found)))
 }
 
@@ -64,7 +64,11 @@ pub(crate) async fn put(
     let old = find(&state, &tenant).await?;
     let version = old.as_ref().map_or(0, |old| old.version);
     match_version(&headers, version)?;
-    let new = Tenant { id, name: body.name, rooms_max: body.rooms_max, version };
+    let limits = TenantLimits {
+        joins_per_minute: body.joins_per_minute,
+        entries_per_minute: body.entries_per_minute,
+    };
+    let new = Tenant { id, name: body.name, rooms_max: body.rooms_max, limits, version };
     let stored = Tenant { version: version + 1, ..new.clone() };
     let view = view(&state, &stored);
     let before = old.map(|old| TenantView::new(&old, Vec::new()));
@@ -72,6 +76,7 @@ pub(crate) async fn put(
     let entry = entry(&state, &caller, "tenant.set", format!("tenant:{}", new.id), &step);
     state.control.put_tenant(new, entry).await?;
     turn.wrote();
+    state.tenant_limits.set(&state.control.tenants().await?);
     Ok(json(StatusCode::OK, &view))
 }
 
@@ -85,7 +90,7 @@ pub(crate) async fn delete(
     Path(tenant): Path<String>,
 ) -> Result<Response, Refusal> {
     let mut turn = state.turn().await?;
-    let old = find(&state, &tenant).await?.ok_or_else(|| unknown(&tenant))?;
+    let old = known(&state, &tenant).await?;
     let step = Step::gone(TenantView::new(&old, Vec::new()));
     let entry = entry(&state, &caller, "tenant.delete", format!("tenant:{}", old.id), &step);
     match state.control.delete_tenant(&old.id, entry).await {
@@ -96,6 +101,7 @@ pub(crate) async fn delete(
         deleted => deleted?,
     }
     turn.wrote();
+    state.site_keys.reload().await?;
     Ok(no_content())
 }
 
@@ -105,6 +111,11 @@ pub(super) async fn check_known(state: &AppState, tenant: &TenantId) -> Result<(
         Some(_) => Ok(()),
         None => Err(invalid("tenant", format!("there is no tenant {tenant}"))),
     }
+}
+
+/// The tenant that a path names.
+pub(super) async fn known(state: &AppState, tenant: &str) -> Result<Tenant, Refusal> {
+    find(state, tenant).await?.ok_or_else(|| unknown(tenant))
 }
 
 async fn find(state: &AppState, tenant: &str) -> Result<Option<Tenant>, Refusal> {

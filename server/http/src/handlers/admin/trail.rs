@@ -40,7 +40,7 @@ fn text(value: &Value) -> String {
 }
 
 /// The entry that tells what `caller` does to `target`; it goes with the write itself.
-pub(super) fn entry(
+pub(crate) fn entry(
     state: &AppState,
     caller: &Caller,
     action: &str,
