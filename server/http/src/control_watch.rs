@@ -53,6 +53,7 @@ impl AppState {
         if revision != self.changes.seen() {
             let groups = self.control.groups().await?;
             self.rooms.adopt(self.control.rooms().await?, groups).await;
+            self.tenants.replace(self.control.tenants().await?);
             self.api_keys.reload().await?;
             self.renew_key_ring(&self.control.signing_keys().await?);
             turn.caught_up(revision);

@@ -63,7 +63,7 @@ pub(crate) async fn join(
 /// Whoever was on the way to somewhere goes there with the pass.
 fn lead_back(state: &AppState, room: &RoomDefinition, headers: &HeaderMap, mut told: Told) -> Told {
     if let Some(pass) = &mut told.view.pass
-        && let Some(back) = original_url::remembered(room, headers, state.options.secure())
+        && let Some(back) = original_url::remembered(state, room, headers)
     {
         pass.target_url = back;
     }

@@ -28,6 +28,7 @@ use crate::store_health::StoreHealth;
 use crate::stream_hub::StreamHub;
 use crate::stream_keys::StreamKeys;
 use crate::stream_slots::StreamSlots;
+use crate::tenants::Tenants;
 use crate::trace::{TraceOptions, Tracer};
 
 /// What the app hands in.
@@ -58,6 +59,7 @@ pub struct Shared {
     pub entropy: Arc<dyn Entropy>,
     pub(crate) ring: ArcSwap<KeyRing>,
     pub api_keys: ApiKeys,
+    pub(crate) tenants: Tenants,
     pub rooms: RoomDirectory,
     pub changes: Changes,
     pub options: HttpOptions,
@@ -118,6 +120,7 @@ impl AppState {
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
         let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
+        let tenants = Tenants::new(control.tenants().await?);
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
         let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
@@ -133,6 +136,7 @@ impl AppState {
             entropy,
             ring: ArcSwap::from_pointee(keys),
             api_keys,
+            tenants,
             rooms,
             changes,
             options,

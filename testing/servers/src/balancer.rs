@@ -1,5 +1,5 @@
-//! Balancers for tests: a real nginx or Envoy, with whatever configuration a test writes into its folder. Knows nothing of
-//! what they stand before.
+//! Balancers and proxies for tests: a real nginx, Envoy or Caddy, with whatever configuration a test writes into its folder.
+//! Knows nothing of what they stand before.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +12,15 @@ use crate::process::{Heard, as_ordinary_until, give, is_root, open_folder, sign_
 const NGINX: &str = "/usr/sbin/nginx";
 /// Relative to the root; below it the folder of the Python version, and `envoy/_bin`.
 const ENVOY: &str = "target/tools/envoy/lib";
+/// The same; below the version it is `CADDY_WITHIN`.
+const CADDY: &str = "target/tools/caddy";
 
 /// Which balancer a test wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalancerKind {
     Nginx,
     Envoy,
+    Caddy,
 }
 
 impl BalancerKind {
@@ -27,6 +30,7 @@ impl BalancerKind {
         match self {
             BalancerKind::Nginx => "nginx.conf",
             BalancerKind::Envoy => "envoy.yaml",
+            BalancerKind::Caddy => "Caddyfile",
         }
     }
 
@@ -34,6 +38,7 @@ impl BalancerKind {
         let found = match self {
             BalancerKind::Nginx => Some(PathBuf::from(NGINX)).filter(|program| program.exists()),
             BalancerKind::Envoy => envoy(),
+            BalancerKind::Caddy => caddy(),
         };
         found.unwrap_or_else(|| {
             panic!("{self:?} is not installed: `cargo xtask test --only tools` installs it")
@@ -56,6 +61,11 @@ impl BalancerKind {
                 .arg(main)
                 // Several at once must not share memory; two threads are as many as nginx's workers here.
                 .args(["--disable-hot-restart", "--concurrency", "2", "--log-level", "warning"]),
+            // It keeps what it had last in the folder that it takes for its user's.
+            BalancerKind::Caddy => command
+                .args(["run", "--adapter", "caddyfile", "--config"])
+                .arg(main)
+                .env("HOME", folder),
         };
         command
     }

@@ -54,6 +54,8 @@ pub(crate) async fn every_write_raises_the_revision_and_nothing_else_does(
         id: "opera".parse().unwrap(),
         name: "Opera".to_owned(),
         rooms_max: 1,
+        return_urls: Vec::new(),
+        cors_origins: Vec::new(),
         version,
     };
     raises!(control, control.put_tenant(opera(0), note()));

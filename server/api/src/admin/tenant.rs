@@ -16,6 +16,13 @@ pub struct TenantBody {
     /// Rooms at most, up to 100,000; those that are there stay.
     #[serde(default = "rooms_max_default")]
     pub rooms_max: u64,
+    /// Where visitors of its rooms may be led back to, beside the rooms' own targets: an origin and a folder,
+    /// `https://shop.example/tickets`; http on loopback only. At most 32, of 512 bytes each.
+    #[serde(default)]
+    pub return_urls: Vec<String>,
+    /// Whose pages may call the visitors' API of its rooms from browsers: exact origins, `https://app.example`. At most 32.
+    #[serde(default)]
+    pub cors_origins: Vec<String>,
 }
 
 fn rooms_max_default() -> u64 {
@@ -27,6 +34,8 @@ pub struct TenantView {
     pub tenant: String,
     pub name: String,
     pub rooms_max: u64,
+    pub return_urls: Vec<String>,
+    pub cors_origins: Vec<String>,
     /// Rises with each write; `If-Match` names it.
     pub version: u64,
     /// Its rooms, in order of id.
@@ -45,6 +54,8 @@ impl TenantView {
             tenant: tenant.id.to_string(),
             name: tenant.name.clone(),
             rooms_max: tenant.rooms_max,
+            return_urls: tenant.return_urls.iter().map(ToString::to_string).collect(),
+            cors_origins: tenant.cors_origins.iter().map(ToString::to_string).collect(),
             version: tenant.version,
             rooms,
         }

@@ -9,7 +9,7 @@ use super::{Failure, print, small_runtime};
 
 const EXAMPLES: &str = "\
 Examples:
-  jari tenant set opera --name \"City opera\" --rooms-max 20
+  jari tenant set opera --name \"City opera\" --return-url https://opera.example/tickets
   jari room create aida --tenant opera
   jari key create --scope tenant --tenant opera --name \"opera's shop\"
   jari tenant list";
@@ -35,6 +35,14 @@ enum TenantCommand {
         /// Rooms at most. Those that are there stay.
         #[arg(long, value_name = "N", default_value_t = 100)]
         rooms_max: u64,
+        /// Where visitors may be led back to: an origin and a folder, as https://shop.example/tickets. Several times for
+        /// several; those not given are no longer allowed.
+        #[arg(long = "return-url", value_name = "URL")]
+        return_urls: Vec<String>,
+        /// Whose pages may call the visitors' API from browsers, as https://app.example. Several times for several; those
+        /// not given are no longer allowed.
+        #[arg(long = "cors-origin", value_name = "ORIGIN")]
+        cors_origins: Vec<String>,
     },
     /// List the tenants and their rooms.
     List,
@@ -46,8 +54,8 @@ pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
     let client = AdminClient::new(&args.server)?;
     let call = |call| small_runtime()?.block_on(client.call(call));
     match args.command {
-        TenantCommand::Set { id, name, rooms_max } => {
-            let body = TenantBody { name, rooms_max };
+        TenantCommand::Set { id, name, rooms_max, return_urls, cors_origins } => {
+            let body = TenantBody { name, rooms_max, return_urls, cors_origins };
             let answer = call(Call::put(&["tenants", &id]).body(body))?;
             client.show(answer, |tenant: TenantView| tenants(vec![tenant]))
         }
@@ -65,7 +73,8 @@ pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
 fn tenants(tenants: Vec<TenantView>) -> String {
     let rows = tenants.into_iter().map(|tenant| {
         let rooms = tenant.rooms.join(" ");
-        [tenant.tenant, tenant.name, tenant.rooms_max.to_string(), rooms]
+        let (returns, origins) = (tenant.return_urls.join(" "), tenant.cors_origins.join(" "));
+        [tenant.tenant, tenant.name, tenant.rooms_max.to_string(), rooms, returns, origins]
     });
-    table(["ID", "NAME", "ROOMS MAX", "ROOMS"], &rows.collect::<Vec<_>>())
+    table(["ID", "NAME", "ROOMS MAX", "ROOMS", "RETURN URLS", "CORS ORIGINS"], &rows.collect::<Vec<_>>())
 }

@@ -6,6 +6,7 @@ mod command_line;
 mod connections;
 mod outage;
 mod passing;
+mod preflight;
 mod switching;
 mod tls;
 mod waiting;

@@ -32,6 +32,7 @@ pub(super) struct Numbers {
     pub(super) connections: Arc<AtomicI64>,
     pub(super) connections_refused: AtomicU64,
     passed_unchecked: Resolved<String, AtomicU64>,
+    pub(super) returns_dropped: AtomicU64,
 }
 
 impl Default for Numbers {
@@ -48,6 +49,7 @@ impl Default for Numbers {
             connections: Arc::default(),
             connections_refused: AtomicU64::new(0),
             passed_unchecked: Resolved::default(),
+            returns_dropped: AtomicU64::new(0),
         }
     }
 }
@@ -135,7 +137,10 @@ impl Numbers {
         let unchecked =
             unchecked.map(|(room, count)| (vec![("room", room.into())], count.load(Relaxed)));
         let help = "Requests that the gate let pass unchecked while the store was down";
-        families.counters(("jari_gate_unchecked", help), unchecked)
+        families.counters(("jari_gate_unchecked", help), unchecked)?;
+        let dropped = [(Labels::new(), self.returns_dropped.load(Relaxed))];
+        let help = "Addresses to lead visitors back to that were dropped, as nobody has allowed them";
+        families.counters(("jari_returns_dropped", help), dropped)
     }
 }
 

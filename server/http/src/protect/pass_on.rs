@@ -8,6 +8,7 @@ use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
 use jari_gate::Judgement;
@@ -17,11 +18,12 @@ use url::Url;
 use super::addressed::{self, Addressed, bad};
 use super::body::Download;
 use super::options::HostHeader;
-use super::told::Reader;
 use super::upstream::Failed;
-use super::{Site, caching, cookie_jar, names, onward, tunnel};
+use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
+use crate::cors;
 use crate::gate::{self, Passage};
 use crate::problem_response::Refusal;
+use crate::reader::Reader;
 use crate::state::AppState;
 
 /// The handler of everything that is not below Jari's prefix.
@@ -30,7 +32,7 @@ pub(super) async fn pass_on(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let reader = Reader::of(&parts);
+    let reader = Reader::of(&parts.method, &parts.headers);
     // Not held while the answer's body runs: the upstream's own slots bound those.
     let Ok(_permit) = state.in_flight.try_acquire() else {
         return reader.refused(Refusal::new(Code::Overloaded));
@@ -43,7 +45,7 @@ async fn judged(
     state: &AppState,
     site: &Site,
     reader: &Reader,
-    parts: Parts,
+    mut parts: Parts,
     body: Body,
 ) -> Result<Response, Refusal> {
     let addressed = addressed::read(&parts)?;
@@ -54,11 +56,22 @@ async fn judged(
         Judgement::Guarded(room) => room,
     };
     let entry = state.rooms.get(room).ok_or_else(|| Refusal::unknown_room(room.as_str()))?;
+    let page = cors::listed(state, &entry.definition().tenant, &parts.headers).cloned();
+    if page.is_some() && cors::is_preflight(&parts.method, &parts.headers) && body.is_end_stream() {
+        // Browsers ask beforehand without credentials, so without a pass: the site says whether it would be called.
+        cors::bare(&mut parts);
+        return send(state, site, parts, Body::empty(), &addressed, None).await;
+    }
     // Apart: most of its future is for stores that do not answer.
     let passage = Box::pin(gate::check(state, &entry, &parts.headers)).await?;
     match passage {
         Passage::Refused { reason, poll_after } => {
-            Ok(reader.sent_to_room(state, site, &entry, &addressed, (reason, poll_after)))
+            let why = (reason, poll_after);
+            let mut told = told::sent_to_room(reader, state, site, &entry, &addressed, why);
+            if let Some(origin) = page {
+                cors::allow(&mut told, origin);
+            }
+            Ok(told)
         }
         passage => {
             let passage = Some((entry.definition(), passage));
