@@ -12,8 +12,7 @@ use crate::process::{Heard, as_ordinary_until, give, is_root, open_folder, sign_
 const NGINX: &str = "/usr/sbin/nginx";
 /// Relative to the root; below it the folder of the Python version, and `envoy/_bin`.
 const ENVOY: &str = "target/tools/envoy/lib";
-/// The same; below the version it is `CADDY_WITHIN`.
-const CADDY: &str = "target/tools/caddy";
+const CADDY: &str = "target/tools/caddy/bin/caddy";
 
 /// Which balancer a test wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +75,11 @@ fn envoy() -> Option<PathBuf> {
     let versions = std::fs::read_dir(root.join(ENVOY)).ok()?;
     let within = "site-packages/envoy/_bin/envoy";
     versions.flatten().map(|version| version.path().join(within)).find(|program| program.exists())
+}
+
+fn caddy() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    Some(root.join(CADDY)).filter(|program| program.exists())
 }
 
 /// A balancer at work; ended when it is dropped.

