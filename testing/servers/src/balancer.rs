@@ -1,4 +1,4 @@
-//! Balancers and proxies for tests: a real nginx, Envoy or Caddy, with whatever configuration a test writes into its folder.
+//! Balancers and proxies for tests: a real nginx, Envoy, Caddy or Traefik, with whatever configuration a test writes into its folder.
 //! Knows nothing of what they stand before.
 
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ const NGINX: &str = "/usr/sbin/nginx";
 /// Relative to the root; below it the folder of the Python version, and `envoy/_bin`.
 const ENVOY: &str = "target/tools/envoy/lib";
 const CADDY: &str = "target/tools/caddy/bin/caddy";
+const TRAEFIK: &str = "target/tools/traefik/bin/traefik";
 
 /// Which balancer a test wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,7 @@ pub enum BalancerKind {
     Nginx,
     Envoy,
     Caddy,
+    Traefik,
 }
 
 impl BalancerKind {
@@ -30,6 +32,7 @@ impl BalancerKind {
             BalancerKind::Nginx => "nginx.conf",
             BalancerKind::Envoy => "envoy.yaml",
             BalancerKind::Caddy => "Caddyfile",
+            BalancerKind::Traefik => "traefik.yaml",
         }
     }
 
@@ -37,7 +40,8 @@ impl BalancerKind {
         let found = match self {
             BalancerKind::Nginx => Some(PathBuf::from(NGINX)).filter(|program| program.exists()),
             BalancerKind::Envoy => envoy(),
-            BalancerKind::Caddy => caddy(),
+            BalancerKind::Caddy => tool(CADDY),
+            BalancerKind::Traefik => tool(TRAEFIK),
         };
         found.unwrap_or_else(|| {
             panic!("{self:?} is not installed: `cargo xtask test --only tools` installs it")
@@ -65,6 +69,9 @@ impl BalancerKind {
                 .args(["run", "--adapter", "caddyfile", "--config"])
                 .arg(main)
                 .env("HOME", folder),
+            BalancerKind::Traefik => {
+                command.arg(format!("--configfile={}", main.display())).env("HOME", folder)
+            }
         };
         command
     }
@@ -77,9 +84,10 @@ fn envoy() -> Option<PathBuf> {
     versions.flatten().map(|version| version.path().join(within)).find(|program| program.exists())
 }
 
-fn caddy() -> Option<PathBuf> {
+/// A program that is in a wheel by itself.
+fn tool(within: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
-    Some(root.join(CADDY)).filter(|program| program.exists())
+    Some(root.join(within)).filter(|program| program.exists())
 }
 
 /// A balancer at work; ended when it is dropped.

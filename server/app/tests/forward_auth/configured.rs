@@ -9,6 +9,8 @@ use jari_servers::{Balancer, BalancerKind, lasting_port};
 const NGINX: &str = include_str!("../../../../deploy/forward-auth/nginx/nginx.conf");
 const ENVOY: &str = include_str!("../../../../deploy/forward-auth/envoy/envoy.yaml");
 const CADDY: &str = include_str!("../../../../deploy/forward-auth/caddy/Caddyfile");
+const TRAEFIK: &str = include_str!("../../../../deploy/forward-auth/traefik/traefik.yaml");
+const TRAEFIK_GUARDS: &str = include_str!("../../../../deploy/forward-auth/traefik/dynamic.yaml");
 
 /// What a proxy does while Jari does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,26 +31,24 @@ pub(crate) struct Places {
 
 pub(crate) fn start(kind: BalancerKind, places: Places, without: WithoutJari) -> Balancer {
     Balancer::start(kind, places.here, |folder| {
-        let config = match kind {
-            BalancerKind::Nginx => nginx(folder, places.here, without),
-            BalancerKind::Envoy => envoy(folder, places.here, without),
-            BalancerKind::Caddy => caddy(folder, places.here, without),
-        };
-        let config = match kind {
+        let main = match kind {
+            BalancerKind::Nginx => nginx(folder, places.here, without).stands(places),
+            BalancerKind::Caddy => caddy(folder, places.here, without).stands(places),
             BalancerKind::Envoy => {
-                let socket = |to: SocketAddr| {
-                    format!("address: {}, port_value: {} }}", to.ip(), to.port())
-                };
-                config
+                let socket =
+                    |to: SocketAddr| format!("address: {}, port_value: {} }}", to.ip(), to.port());
+                envoy(folder, places.here, without)
                     .put(&socket(EXAMPLE_JARI.into()), &socket(places.jari))
                     .put(&socket(EXAMPLE_SITE.into()), &socket(places.site))
             }
-            BalancerKind::Nginx | BalancerKind::Caddy => config
-                .put("10.0.0.11:8080", &places.jari.to_string())
-                .put("10.0.0.21:3000", &places.site.to_string()),
+            BalancerKind::Traefik => {
+                let guards = Changed(TRAEFIK_GUARDS.to_owned()).stands(places);
+                let guards = guards.put(" /etc/traefik/", &format!(" {}/", folder.display()));
+                guards.write(&folder.join("dynamic.yaml"));
+                traefik(folder, places.here)
+            }
         };
-        let file = folder.join(kind.main_file());
-        std::fs::write(file, config.0).expect("the folder is the test's own");
+        main.write(&folder.join(kind.main_file()));
     })
 }
 
@@ -63,6 +63,16 @@ impl Changed {
         assert!(self.0.contains(from), "the configuration has no {from:?} any more");
         self.0 = self.0.replace(from, to);
         self
+    }
+
+    /// Puts the addresses in place of the example's.
+    fn stands(self, before: Places) -> Changed {
+        self.put("10.0.0.11:8080", &before.jari.to_string())
+            .put("10.0.0.21:3000", &before.site.to_string())
+    }
+
+    fn write(self, file: &Path) {
+        std::fs::write(file, self.0).expect("the folder is the test's own");
     }
 
     fn where_open(self, without: WithoutJari, from: &str, to: &str) -> Changed {
@@ -109,4 +119,13 @@ fn caddy(folder: &Path, here: u16, without: WithoutJari) -> Changed {
         .put("http://shop.example.com {", &address("http", lasting_port()))
         .put("http://:8000 {", &format!("http://:{here} {{"))
         .where_open(without, "#open ", "")
+}
+
+fn traefik(folder: &Path, here: u16) -> Changed {
+    let local = |port: u16| format!("address: \"127.0.0.1:{port}\"");
+    Changed(TRAEFIK.to_owned())
+        .put(" /etc/traefik/", &format!(" {}/", folder.display()))
+        .put("address: \":443\"", &local(lasting_port()))
+        .put("address: \":80\"", &local(lasting_port()))
+        .put("address: \"127.0.0.1:8000\"", &local(here))
 }
