@@ -23,7 +23,9 @@ pub enum OriginError {
     TooLong,
     #[error("is no https address: write https://HOST, with a port where it has one")]
     NotHttp,
-    #[error("is http, which is taken for loopback addresses only: anybody on the way could be the site")]
+    #[error(
+        "is http, which is taken for loopback addresses only: anybody on the way could be the site"
+    )]
     Plain,
     #[error("has a user name or password")]
     User,

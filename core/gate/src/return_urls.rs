@@ -73,7 +73,9 @@ impl ReturnUrl {
         }
         let Some(below) = &self.below else { return true };
         let read = Target::read(url.path());
-        read.is_ok_and(|path| path.readings().iter().all(|(letters, path)| below.matches(path, *letters)))
+        read.is_ok_and(|path| {
+            path.readings().iter().all(|(letters, path)| below.matches(path, *letters))
+        })
     }
 }
 
@@ -110,7 +112,8 @@ fn plain_path(text: &str, url: &Url) -> Result<String, ReturnUrlError> {
     let written = text.splitn(4, '/').nth(3).unwrap_or_default();
     let read = decoded(written).map_err(|_| ReturnUrlError::Path)?;
     let slashes = |text: &str| text.matches('/').count();
-    let odd = read.split('/').any(is_dots) || slashes(&read) != slashes(written) || read.contains('*');
+    let odd =
+        read.split('/').any(is_dots) || slashes(&read) != slashes(written) || read.contains('*');
     if odd || url.path().contains("//") {
         return Err(ReturnUrlError::Path);
     }
@@ -133,7 +136,8 @@ impl Destinations<'_> {
         }
         let url = absolute(address)?;
         let origin = Origin::of(&url).ok()?;
-        let ours = self.origins.contains(&origin) || self.registered.iter().any(|it| it.covers(&url, &origin));
+        let ours = self.origins.contains(&origin)
+            || self.registered.iter().any(|it| it.covers(&url, &origin));
         ours.then_some(Destination::Url(url))
     }
 }

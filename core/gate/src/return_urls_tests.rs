@@ -151,7 +151,10 @@ fn what_is_ours_or_registered_is_led_to_in_one_spelling() {
         ("https://ｓhop.example/cart", "https://shop.example/cart"),
         ("https://partner.example/back", "https://partner.example/back"),
         ("https://partner.example/back/", "https://partner.example/back/"),
-        ("https://partner.example/back/deep/er?x=../..#y", "https://partner.example/back/deep/er?x=../..#y"),
+        (
+            "https://partner.example/back/deep/er?x=../..#y",
+            "https://partner.example/back/deep/er?x=../..#y",
+        ),
         ("https://partner.example/back?x", "https://partner.example/back?x"),
         ("https://partner.example/x/../back/y", "https://partner.example/back/y"),
         ("http://127.0.0.1:3000/any/where", "http://127.0.0.1:3000/any/where"),
@@ -176,7 +179,8 @@ fn a_return_url_is_kept_in_one_spelling() {
         let again: ReturnUrl = want.parse().expect("what is kept is read again");
         assert_eq!(again.as_str(), want);
     }
-    let korean = judged(&[], &["https://shop.example/예매"], "https://shop.example/%EC%98%88%EB%A7%A4/1");
+    let korean =
+        judged(&[], &["https://shop.example/예매"], "https://shop.example/%EC%98%88%EB%A7%A4/1");
     assert!(korean.is_some());
 }
 

@@ -165,7 +165,11 @@ mod tests {
             ("/cart?item=1", Some("/cart?item=1"), Some("https://shop.example/cart?item=1")),
             ("/예매", Some("/예매"), Some("https://shop.example/%EC%98%88%EB%A7%A4")),
             ("https://shop.example/cart", None, Some("https://shop.example/cart")),
-            ("https://wait.example/x", Some("https://wait.example/x"), Some("https://wait.example/x")),
+            (
+                "https://wait.example/x",
+                Some("https://wait.example/x"),
+                Some("https://wait.example/x"),
+            ),
             (
                 "https://partner.example/back/1",
                 Some("https://partner.example/back/1"),

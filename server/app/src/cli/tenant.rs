@@ -76,5 +76,8 @@ fn tenants(tenants: Vec<TenantView>) -> String {
         let (returns, origins) = (tenant.return_urls.join(" "), tenant.cors_origins.join(" "));
         [tenant.tenant, tenant.name, tenant.rooms_max.to_string(), rooms, returns, origins]
     });
-    table(["ID", "NAME", "ROOMS MAX", "ROOMS", "RETURN URLS", "CORS ORIGINS"], &rows.collect::<Vec<_>>())
+    table(
+        ["ID", "NAME", "ROOMS MAX", "ROOMS", "RETURN URLS", "CORS ORIGINS"],
+        &rows.collect::<Vec<_>>(),
+    )
 }

@@ -43,7 +43,8 @@ async fn a_proxy_that_knows_few_statuses_is_told_in_one() {
         get(&without, &format!("/v1/gate/shop{query}")).await.problem(400, "bad_request");
     }
     // People are sent to the room, with the way back.
-    let request = without.request(Method::GET, "/v1/gate/shop").header("x-original-uri", "/tickets/1?a=b");
+    let request =
+        without.request(Method::GET, "/v1/gate/shop").header("x-original-uri", "/tickets/1?a=b");
     let answer = ask(navigation(request)).await.expect(303);
     let room = app.url().join("/.jari/rooms/shop?return=%2Ftickets%2F1%3Fa%3Db").expect("a path");
     assert_eq!(answer.header("location"), Some(room.as_str()));

@@ -111,7 +111,8 @@ fn envoy(folder: &Path, here: u16, without: WithoutJari) -> Changed {
 }
 
 fn caddy(folder: &Path, here: u16, without: WithoutJari) -> Changed {
-    let address = |scheme: &str, port: u16| format!("{scheme}://127.0.0.1:{port} {{\n\tbind 127.0.0.1");
+    let address =
+        |scheme: &str, port: u16| format!("{scheme}://127.0.0.1:{port} {{\n\tbind 127.0.0.1");
     Changed(CADDY.to_owned())
         .put(" /etc/caddy/", &format!(" {}/", folder.display()))
         .put(" /var/lib/caddy", &format!(" {}/kept", folder.display()))

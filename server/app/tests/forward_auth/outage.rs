@@ -31,15 +31,12 @@ async fn without_jari_what_is_guarded_is_closed(kind: BalancerKind) {
 }
 
 async fn without_jari_it_is_open_where_that_was_said(kind: BalancerKind) {
-    if kind == BalancerKind::Traefik {
-        // It has no such setting.
-        return;
-    }
     let mut stage = Stage::with(kind, WithoutJari::Open).await;
     // Not while Jari answers.
     let _ = go(&stage.visitor(), "/tickets/1").await.expect(303);
     stage.lose_jari().await;
-    let request = stage.visitor().request(Method::GET, "/tickets/1").header("Jari-Subject", "forged");
+    let request =
+        stage.visitor().request(Method::GET, "/tickets/1").header("Jari-Subject", "forged");
     let _ = ask(request).await.expect(200);
     let seen = stage.site.last_seen();
     assert!(!seen.headers.keys().any(|name| name.as_str().starts_with("jari-")), "{seen:?}");
@@ -47,5 +44,20 @@ async fn without_jari_it_is_open_where_that_was_said(kind: BalancerKind) {
 
 with_each_proxy! {
     without_jari_what_is_guarded_is_closed
-    without_jari_it_is_open_where_that_was_said
+}
+
+#[tokio::test]
+async fn nginx_may_be_opened() {
+    without_jari_it_is_open_where_that_was_said(BalancerKind::Nginx).await;
+}
+
+#[tokio::test]
+async fn envoy_may_be_opened() {
+    without_jari_it_is_open_where_that_was_said(BalancerKind::Envoy).await;
+}
+
+/// Traefik has no such setting.
+#[tokio::test]
+async fn caddy_may_be_opened() {
+    without_jari_it_is_open_where_that_was_said(BalancerKind::Caddy).await;
 }

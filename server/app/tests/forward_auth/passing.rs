@@ -39,7 +39,10 @@ async fn the_site_is_told_whose_pass_it_was_and_by_nobody_else(kind: BalancerKin
     assert_eq!(seen.header("jari-room").as_deref(), Some("shop"));
     assert_eq!(seen.header("jari-seq"), Some(place.seq.to_string()));
     let subject = seen.header("jari-subject").expect("a subject");
-    assert!(subject.len() == 32 && subject.bytes().all(|byte| byte.is_ascii_hexdigit()), "{subject}");
+    assert!(
+        subject.len() == 32 && subject.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{subject}"
+    );
     assert!(seen.header("jari-pass-expires").is_some_and(|at| at.starts_with("20")), "{seen:?}");
     assert_eq!(seen.header("jari-unchecked"), None, "{seen:?}");
     assert!(!format!("{:?}", seen.headers).contains("forged"), "{seen:?}");

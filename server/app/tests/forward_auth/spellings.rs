@@ -66,9 +66,8 @@ async fn no_spelling_of_a_guarded_path_reaches_the_site(kind: BalancerKind) {
     assert!(stage.site.seen().is_empty(), "{:?}", stage.site.seen());
     // The site is there, and what is not guarded is reached.
     for target in ["/about?a=%2f..", "/caf%C3%A9", "/%EC%98%88%EB%A7%A4", "/a%20b", "/ticket"] {
-        let request = format!(
-            "GET {target} HTTP/1.1\r\nHost: shop.example.com\r\nConnection: close\r\n\r\n"
-        );
+        let request =
+            format!("GET {target} HTTP/1.1\r\nHost: shop.example.com\r\nConnection: close\r\n\r\n");
         let answer = stage.exchange(&request).await;
         assert_eq!(status(&answer), 200, "{target}: {answer}");
         assert_eq!(stage.site.last_seen().target, target);

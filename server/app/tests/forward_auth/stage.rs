@@ -87,7 +87,9 @@ impl Stage {
         let mut answer = Vec::new();
         let read = timeout(BYTES_MAX, socket.read_to_end(&mut answer)).await;
         // A reset is an end as well.
-        _ = read.unwrap_or_else(|_| panic!("no end of the answer to {request:?}:\n{}", self.proxy.log()));
+        _ = read.unwrap_or_else(|_| {
+            panic!("no end of the answer to {request:?}:\n{}", self.proxy.log())
+        });
         String::from_utf8_lossy(&answer).into_owned()
     }
 }

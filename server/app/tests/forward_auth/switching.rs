@@ -51,7 +51,8 @@ async fn a_websocket_echoes_through_and_needs_a_pass(kind: BalancerKind) {
 async fn events_come_when_they_happen(kind: BalancerKind) {
     let stage = Stage::start(kind).await;
     let (visitor, _) = stage.admitted().await;
-    let request = visitor.request(Method::GET, "/tickets/events").header("accept", "text/event-stream");
+    let request =
+        visitor.request(Method::GET, "/tickets/events").header("accept", "text/event-stream");
     let answer = request.send().await.expect("an answer");
     assert_eq!(answer.status(), 200);
     let mut pieces = answer.bytes_stream();

@@ -101,7 +101,8 @@ async fn the_reserved_folder_has_nothing_of_operators(kind: BalancerKind) {
         let request = stage.visitor().request(Method::GET, path).header("accept", "*/*");
         let answer = ask(request.bearer_auth(stage.app().admin_key())).await;
         // What is not below the folder is the site's, where the proxy has not kept it to itself.
-        let of_the_site = path.starts_with("/.jari-gate") && answer.text().starts_with("the site's");
+        let of_the_site =
+            path.starts_with("/.jari-gate") && answer.text().starts_with("the site's");
         assert!(of_the_site || matches!(answer.status.as_u16(), 404 | 405), "{path}: {answer:?}");
     }
     assert!(stage.site.seen().iter().all(|seen| seen.target.starts_with("/.jari-gate")));

@@ -52,7 +52,10 @@ async fn issue_5_return_urls_and_origins_are_kept_in_one_spelling() {
     assert_eq!(made["cors_origins"], json!(["https://app.example"]));
     let app = app.restart().await;
     let read: Value = app.operator().get(path).await.expect(200).json();
-    assert_eq!((&read["return_urls"], &read["cors_origins"]), (&made["return_urls"], &made["cors_origins"]));
+    assert_eq!(
+        (&read["return_urls"], &read["cors_origins"]),
+        (&made["return_urls"], &made["cors_origins"])
+    );
     app.stop().await;
 }
 

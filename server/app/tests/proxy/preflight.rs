@@ -15,7 +15,8 @@ async fn list(app: &TestApp) {
 }
 
 async fn preflight(app: &TestApp, origin: &str, more: &[(&str, &str)]) -> Answer {
-    let mut request = browser(app).request(Method::OPTIONS, "/tickets/1?a=b").header("origin", origin);
+    let mut request =
+        browser(app).request(Method::OPTIONS, "/tickets/1?a=b").header("origin", origin);
     for (name, value) in more {
         request = request.header(*name, *value);
     }
@@ -41,7 +42,9 @@ async fn issue_5_a_bare_preflight_of_a_listed_page_reaches_the_site() {
     assert_eq!((seen.method.as_str(), seen.target.as_str()), ("OPTIONS", "/tickets/1?a=b"));
     assert_eq!(seen.header("origin").as_deref(), Some(LISTED));
     assert_eq!(seen.header("access-control-request-method").as_deref(), Some("POST"));
-    for gone in ["cookie", "authorization", "x-http-method-override", "x-original-url", "content-length"] {
+    for gone in
+        ["cookie", "authorization", "x-http-method-override", "x-original-url", "content-length"]
+    {
         assert_eq!(seen.header(gone), None, "{gone}");
     }
     assert!(!seen.headers.keys().any(|name| name.as_str().starts_with("jari-")), "{seen:?}");

@@ -60,8 +60,12 @@ async fn issue_5_browsers_are_told_beforehand_whose_pages_may_call() {
         assert_eq!(answer.header("vary"), Some("origin"));
         let (methods, headers) = ("access-control-allow-methods", "access-control-allow-headers");
         assert!(answer.header(methods).is_some_and(|names| names.contains("POST")), "{answer:?}");
-        assert!(answer.header(headers).is_some_and(|names| names.contains("authorization")), "{answer:?}");
-        for origin in [OTHER, "null", "https://app.example.evil.example", "http://app.example", "*"] {
+        assert!(
+            answer.header(headers).is_some_and(|names| names.contains("authorization")),
+            "{answer:?}"
+        );
+        for origin in [OTHER, "null", "https://app.example.evil.example", "http://app.example", "*"]
+        {
             let answer = preflight(&app, path, origin).await;
             assert_eq!((answer.status.as_u16(), allowed(&answer)), (405, None), "{path} {origin}");
         }
@@ -86,7 +90,8 @@ async fn issue_5_browsers_are_told_beforehand_whose_pages_may_call() {
 async fn issue_5_answers_may_be_read_by_listed_pages_only() {
     let app = stage().await;
     for (origin, want) in [(LISTED, Some(LISTED)), (OTHER, None)] {
-        let visitor = call(&app, Method::POST, "/v1/visitors", &[("origin", origin)]).await.expect(201);
+        let visitor =
+            call(&app, Method::POST, "/v1/visitors", &[("origin", origin)]).await.expect(201);
         assert_eq!(allowed(&visitor), want);
         let token = visitor.json::<jari_api::VisitorCreated>().visitor_token;
         let bearer = format!("Bearer {token}");
@@ -94,12 +99,14 @@ async fn issue_5_answers_may_be_read_by_listed_pages_only() {
         let joined = call(&app, Method::POST, "/v1/rooms/room/places", &headers).await.expect(201);
         assert_eq!(allowed(&joined), want);
         // A refusal as well: a page has to know why, and when to come back.
-        let refused = call(&app, Method::GET, "/v1/rooms/room/places/me", &[("origin", origin)]).await;
+        let refused =
+            call(&app, Method::GET, "/v1/rooms/room/places/me", &[("origin", origin)]).await;
         assert_eq!((refused.status.as_u16(), allowed(&refused)), (401, want));
         let exposed = refused.header("access-control-expose-headers");
         assert_eq!(exposed.is_some_and(|names| names.contains("retry-after")), want.is_some());
         // What a cache may keep for a second says that its answer is not the same for every page.
-        let view = call(&app, Method::GET, "/v1/rooms/room", &[("origin", origin)]).await.expect(200);
+        let view =
+            call(&app, Method::GET, "/v1/rooms/room", &[("origin", origin)]).await.expect(200);
         assert_eq!((allowed(&view), view.header("vary")), (want, Some("origin")));
     }
     let view = call(&app, Method::GET, "/v1/rooms/room", &[]).await.expect(200);

@@ -139,7 +139,8 @@ impl Numbers {
         let help = "Requests that the gate let pass unchecked while the store was down";
         families.counters(("jari_gate_unchecked", help), unchecked)?;
         let dropped = [(Labels::new(), self.returns_dropped.load(Relaxed))];
-        let help = "Addresses to lead visitors back to that were dropped, as nobody has allowed them";
+        let help =
+            "Addresses to lead visitors back to that were dropped, as nobody has allowed them";
         families.counters(("jari_returns_dropped", help), dropped)
     }
 }

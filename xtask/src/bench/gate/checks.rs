@@ -48,7 +48,12 @@ fn entries(checks: &[Value], empties: &[Value], store_calls: f64) -> Result<Vec<
     let ratios = pairs.map(|(own, other)| Ok(value(own, "/per_s")? / value(other, "/per_s")?));
     let each = store_calls / all(checks, "/ok")?.iter().sum::<f64>();
     let mut entries = vec![
-        Entry::held("checks.ratio", median(ratios.collect::<Result<_>>()?)?, "x", Bar::AtLeast(0.7)),
+        Entry::held(
+            "checks.ratio",
+            median(ratios.collect::<Result<_>>()?)?,
+            "x",
+            Bar::AtLeast(0.7),
+        ),
         Entry::held("checks.store_calls_each", each, "calls", Bar::Below(NONE)),
         Entry::stated("checks.per_s", median(all(checks, "/per_s")?)?, "1/s"),
         Entry::stated("checks.empty_per_s", median(all(empties, "/per_s")?)?, "1/s"),

@@ -46,7 +46,8 @@ impl Nginx {
         let mut serve = machine::as_ordinary_user(&setting.root, program)?;
         serve.arg("-p").arg(folder.path()).arg("-c").arg(&file);
         serve.args(["-e", "stderr", "-g", "daemon off;"]);
-        let process = serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let process =
+            serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let process = Running(process.context("nginx cannot be started")?);
         let url = format!("http://127.0.0.1:{port}");
         let nginx = Nginx { process, url, _folder: folder };

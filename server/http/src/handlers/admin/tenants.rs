@@ -145,7 +145,8 @@ where
     let mut all = Vec::with_capacity(texts.len());
     for text in texts {
         let shown: String = text.chars().take(SHOWN_MAX_CHARS).collect();
-        let read = text.parse::<T>().map_err(|error| invalid(field, format!("{shown:?} {error}")))?;
+        let read =
+            text.parse::<T>().map_err(|error| invalid(field, format!("{shown:?} {error}")))?;
         if !all.contains(&read) {
             all.push(read);
         }
