@@ -19,6 +19,7 @@ async fn admitted(app: &TestApp) -> Visitor {
     let visitor = app.visitor();
     visitor.wait_in("shop").await;
     eventually("the visitor is admitted", async || {
+        visitor.poll("shop").await;
         (visitor.gate("shop").await.status == 204).then_some(())
     })
     .await;

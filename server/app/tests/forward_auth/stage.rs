@@ -48,7 +48,14 @@ impl Stage {
         .await;
         let jari = app.url().socket_addrs(|| None).expect("an address")[0];
         let proxy = start(kind, Places { here: port, jari, site: site.addr() }, without);
-        Stage { site, app: Some(app), proxy, port }
+        let stage = Stage { site, app: Some(app), proxy, port };
+        let view = format!("/.jari/v1/rooms/{ROOM}");
+        // Some proxies listen before they have read what to do.
+        eventually("the proxy knows its routes", async || {
+            (stage.visitor().get(&view).await.status == 200).then_some(())
+        })
+        .await;
+        stage
     }
 
     pub(crate) fn app(&self) -> &TestApp {

@@ -95,7 +95,8 @@ async fn issue_5_nothing_belongs_to_a_tenant_that_there_is_none_of() {
         let problem =
             operator.put("/v1/admin/tenants/opera", &body).await.problem(422, "invalid_field");
         assert_eq!(problem.fields["field"], field);
-        assert!(problem.detail.contains(why), "{body}: {}", problem.detail);
+        let told = problem.fields["problem"].as_str().expect("a text");
+        assert!(told.contains(why), "{body}: {told}");
     }
     let wrong = operator.put("/v1/admin/tenants/A%20b", &json!({"name": "x"})).await;
     wrong.problem(422, "invalid_field");
