@@ -3,6 +3,7 @@
 
 mod drawing;
 mod entry;
+mod gate;
 mod k6;
 mod line;
 mod page;
@@ -31,6 +32,8 @@ enum Bench {
     Line(line::LineArgs),
     /// Two nodes on one Redis: joins, polls, what waiting costs Redis, rushes
     Redis(redis::RedisArgs),
+    /// The gate: checks against a handler that does nothing, the reverse proxy against nginx
+    Gate(gate::GateArgs),
     /// The scenarios of bench/k6, by k6 itself: installs it under target/ and runs it against a server
     K6(k6::K6Args),
 }
@@ -43,6 +46,7 @@ pub fn run(root: &Path, args: &BenchArgs) -> Result<()> {
     match &args.bench {
         Bench::Line(args) => line::run(root, args),
         Bench::Redis(args) => redis::run(root, args),
+        Bench::Gate(args) => gate::run(root, args),
         Bench::K6(args) => k6::run(root, args),
     }
 }

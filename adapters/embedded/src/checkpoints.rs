@@ -167,8 +167,11 @@ impl Checkpoints {
             FORMAT => postcard::from_bytes::<Room>(&body),
             DESCENT_FORMAT => postcard::from_bytes::<(Room, Descent)>(&body)
                 .map(|(room, descent)| room.descend(descent)),
-            _ => postcard::from_bytes::<(Room, Descent, Flow, Landings)>(&body)
-                .map(|(room, descent, flow, landings)| room.descend(descent).flowing(flow).land(landings)),
+            _ => postcard::from_bytes::<(Room, Descent, Flow, Landings)>(&body).map(
+                |(room, descent, flow, landings)| {
+                    room.descend(descent).flowing(flow).land(landings)
+                },
+            ),
         };
         let room = read.map_err(|error| corrupt(error.to_string()))?;
         let mark = room.mark();

@@ -55,10 +55,9 @@ pub(crate) const EVENT_FORMAT: i64 = 3;
 /// The version that an event needs.
 pub(crate) fn event_format(event: &Event) -> i64 {
     match event {
-        Event::WalkedIn(_)
-        | Event::Flowed(_)
-        | Event::Signalled(_)
-        | Event::Redeemed { .. } => EVENT_FORMAT,
+        Event::WalkedIn(_) | Event::Flowed(_) | Event::Signalled(_) | Event::Redeemed { .. } => {
+            EVENT_FORMAT
+        }
         Event::Created { settings, .. } if settings.use_modes() => EVENT_FORMAT,
         Event::Recovering(recovering)
             if recovering.settings.as_ref().is_some_and(|settings| settings.use_modes()) =>

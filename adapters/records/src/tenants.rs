@@ -7,7 +7,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 use crate::Records;
-use crate::column::{named, number, signed};
+use crate::column::{damaged, named, number, signed};
 use crate::failure::unavailable;
 use crate::write::Write;
 use crate::{site_keys, stored_settings};
@@ -35,6 +35,22 @@ struct StoredTenant {
     joins_per_minute: u32,
     #[serde(default)]
     entries_per_minute: u32,
+    #[serde(default)]
+    return_urls: Vec<String>,
+    #[serde(default)]
+    cors_origins: Vec<String>,
+}
+
+impl From<&Tenant> for StoredTenant {
+    fn from(tenant: &Tenant) -> Self {
+        StoredTenant {
+            rooms_max: tenant.rooms_max,
+            joins_per_minute: tenant.limits.joins_per_minute,
+            entries_per_minute: tenant.limits.entries_per_minute,
+            return_urls: tenant.return_urls.iter().map(ToString::to_string).collect(),
+            cors_origins: tenant.cors_origins.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 impl Records {
@@ -54,10 +70,7 @@ impl Records {
         entry: AuditEntry,
     ) -> Result<u64, ControlError> {
         let mut write = self.begin_write().await?;
-        let TenantLimits { joins_per_minute, entries_per_minute } = tenant.limits;
-        let rooms_max = tenant.rooms_max;
-        let stored = StoredTenant { rooms_max, joins_per_minute, entries_per_minute };
-        let settings = stored_settings::write(&stored);
+        let settings = stored_settings::write(&StoredTenant::from(&tenant));
         let query = sqlx::query(if tenant.version == 0 { CREATE } else { REPLACE });
         let query = query.bind(tenant.id.as_str().to_owned()).bind(tenant.name.clone());
         let query = query.bind(settings);
@@ -135,13 +148,20 @@ async fn refuse_tenant(mut write: Write<'_>, tenant: &Tenant) -> ControlError {
 }
 
 fn tenant(row: &AnyRow) -> Result<Tenant, sqlx::Error> {
-    let StoredTenant { rooms_max, joins_per_minute, entries_per_minute } =
+    let StoredTenant { rooms_max, joins_per_minute, entries_per_minute, return_urls, cors_origins } =
         stored_settings::read(row.try_get("settings")?)?;
     Ok(Tenant {
         id: named(row, "id", |text| text.parse().ok())?,
         name: row.try_get("name")?,
         rooms_max,
         limits: TenantLimits { joins_per_minute, entries_per_minute },
+        return_urls: parsed(&return_urls, "return_urls")?,
+        cors_origins: parsed(&cors_origins, "cors_origins")?,
         version: number(row, "version")?,
     })
+}
+
+fn parsed<T: std::str::FromStr>(texts: &[String], name: &str) -> Result<Vec<T>, sqlx::Error> {
+    let read = |text: &String| text.parse().map_err(|_| damaged(format!("{name} has {text:?}")));
+    texts.iter().map(read).collect()
 }

@@ -3,6 +3,7 @@
 //! Control data is never on a visitor's path: nodes keep it in memory and read it again when it changes.
 
 use jari_audit::{AuditEntry, ChainedEntry};
+use jari_gate::{Origin, ReturnUrl};
 use jari_line::{GroupSettings, Settings};
 use jari_units::{GroupId, RoomId, TenantId, Timestamp};
 use thiserror::Error;
@@ -18,6 +19,10 @@ pub struct Tenant {
     /// Rooms at most.
     pub rooms_max: u64,
     pub limits: TenantLimits,
+    /// Where visitors of its rooms may be led back to, beside the rooms' targets; at most [`jari_gate::RETURN_URLS_MAX`].
+    pub return_urls: Vec<ReturnUrl>,
+    /// Whose pages may call the visitors' API of its rooms from browsers; at most [`jari_gate::ORIGINS_MAX`].
+    pub cors_origins: Vec<Origin>,
     pub version: u64,
 }
 

@@ -53,6 +53,7 @@ impl AppState {
         if revision != self.changes.seen() {
             let groups = self.control.groups().await?;
             self.rooms.adopt(self.control.rooms().await?, groups).await;
+            self.tenants.replace(self.control.tenants().await?);
             self.api_keys.reload().await?;
             self.site_keys.reload().await?;
             self.tenant_limits.set(&self.control.tenants().await?);

@@ -1,5 +1,5 @@
-//! What requests pass through first: the cap on those in flight, the deadline, and what keeps a change whole. Knows no
-//! endpoint.
+//! What requests pass through first: the cap on those in flight, the deadline, pages of other origins, and what keeps a
+//! change whole. Knows no endpoint.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use jari_api::Code;
 use tokio::time::timeout;
 
+use crate::cors::{self, Cors};
 use crate::problem_response::Refusal;
 use crate::state::AppState;
 use crate::trace;
@@ -20,11 +21,21 @@ pub(crate) async fn within_limits(
     let Ok(_permit) = state.in_flight.try_acquire() else {
         return Refusal::new(Code::Overloaded).into_response();
     };
+    let reader = match cors::look(&state, &request) {
+        Cors::Answered(response) => return response,
+        Cors::Allowed(origin) => Some(origin),
+        Cors::Nothing => None,
+    };
     let deadline = state.options.deadlines.request;
-    timeout(deadline, next.run(request)).await.unwrap_or_else(|_| {
+    let answered = timeout(deadline, next.run(request)).await;
+    let mut response = answered.unwrap_or_else(|_| {
         tracing::warn!("a request was given up after {deadline:?}");
         Refusal::new(Code::DeadlineExceeded).into_response()
-    })
+    });
+    if let Some(origin) = reader {
+        cors::allow(&mut response, origin);
+    }
+    response
 }
 
 /// Carries a call out to its end though the caller goes away or the deadline passes: half a change would leave control,

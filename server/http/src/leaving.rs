@@ -42,7 +42,7 @@ pub(crate) async fn address(
     if !identity::proves_subject(state, &room, headers, place.subject) {
         return Err(Refusal::new(Code::IdentityRequired));
     }
-    let to = original_url::remembered(&room, headers, state.options.secure());
+    let to = original_url::remembered(state, &room, headers);
     let to = to.unwrap_or_else(|| room.target_url.clone());
     let runtime = entry.runtime().await?;
     places::know_incarnation(&runtime, place.incarnation).await?;

@@ -278,6 +278,11 @@ impl Metrics {
         }
     }
 
+    /// An address to lead a visitor back to was none that anybody has allowed.
+    pub fn return_dropped(&self) {
+        self.numbers.returns_dropped.fetch_add(1, Relaxed);
+    }
+
     /// Everything, with what was observed, as text.
     #[must_use]
     pub fn scrape(&self, format: TextFormat, observed: Observed) -> String {

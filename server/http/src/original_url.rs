@@ -1,38 +1,90 @@
-//! Where a request that the gate refused wanted to go, and the room's address that leads back there. An address from
-//! outside is kept only where it leads to the protected site: anything else would be an open redirect.
+//! Where a request that the gate refused wanted to go, and the room's address that leads back there. Which addresses may be
+//! led to is judged in `jari_gate`; here are the places that such an address comes from and goes to.
+
+use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
-use jari_ports::RoomDefinition;
+use jari_gate::{ADDRESS_MAX_BYTES, Destination, Destinations, Origin};
+use jari_ports::{RoomDefinition, Tenant};
 use url::{Url, form_urlencoded};
 
 use crate::cookies::CookieKind;
 use crate::identity::PLACE_COOKIE_TTL;
 use crate::options::HttpOptions;
+use crate::protect::PREFIX;
+use crate::state::AppState;
 
 /// What the way back is called in the address of a room's page.
 const RETURN: &str = "return";
 
-/// Longer addresses are not carried along; the room's own target is used.
-const ORIGINAL_MAX_BYTES: usize = 2_000;
-
 /// Headers in which proxies say what was asked for: nginx's two by custom, Traefik's and Caddy's.
 const HEADERS: [&str; 3] = ["x-original-url", "x-original-uri", "x-forwarded-uri"];
 
-/// The page to wait on, with the way back where it is known.
+/// Where the visitors of a room may be led back to.
+#[derive(Debug)]
+pub(crate) struct WaysBack {
+    /// `None`: the room and the site are on one origin.
+    target: Option<Url>,
+    origins: Vec<Origin>,
+    tenant: Option<Arc<Tenant>>,
+}
+
+impl WaysBack {
+    pub(crate) fn of(state: &AppState, room: &RoomDefinition) -> Self {
+        WaysBack::new(&state.options, room, state.tenants.get(&room.tenant))
+    }
+
+    fn new(options: &HttpOptions, room: &RoomDefinition, tenant: Option<Arc<Tenant>>) -> Self {
+        let target = Url::parse(&room.target_url).ok();
+        let urls = target.iter().chain([options.visited_url()]);
+        let origins = urls.filter_map(|url| Origin::of(url).ok()).collect();
+        WaysBack { target, origins, tenant }
+    }
+
+    /// The address to lead to, if it may be: a path is meant on the site.
+    pub(crate) fn to(&self, told: &str) -> Option<String> {
+        let registered = self.tenant.as_ref().map_or(&[][..], |tenant| &tenant.return_urls);
+        let origins = self.origins.clone();
+        match (Destinations { origins, registered }.judge(told)?, &self.target) {
+            (Destination::Url(url), _) => Some(url.into()),
+            (Destination::Path(path), None) => Some(path),
+            (Destination::Path(path), Some(target)) => {
+                let url = target.join(&path).ok()?;
+                (url.origin() == target.origin()).then(|| url.into())
+            }
+        }
+    }
+
+    /// Whether it may be led to; where not, that is counted.
+    fn keeps(&self, state: &AppState, told: &str) -> bool {
+        let kept = self.to(told).is_some();
+        if !kept {
+            state.metrics.return_dropped();
+        }
+        kept
+    }
+}
+
+/// What was asked for, as a proxy that asks the gate says it.
 #[must_use]
-pub(crate) fn room_url(
-    options: &HttpOptions,
-    room: &RoomDefinition,
-    headers: &HeaderMap,
-) -> String {
-    let page = options.link(&format!("/rooms/{}", room.id));
-    room_page(&page, original(room, headers).as_deref())
+pub(crate) fn original(headers: &HeaderMap) -> Option<&str> {
+    let mut told = HEADERS.iter().filter_map(|name| headers.get(*name)?.to_str().ok());
+    told.find(|text| !text.is_empty())
+}
+
+/// The page to wait on, with the way back where it may be gone. On the site's own origin it is below one folder, which a
+/// proxy before the site hands on.
+#[must_use]
+pub(crate) fn room_url(state: &AppState, room: &RoomDefinition, original: Option<&str>) -> String {
+    let page = state.options.link(&format!("{PREFIX}/rooms/{}", room.id));
+    let kept = original.filter(|told| WaysBack::of(state, room).keeps(state, told));
+    room_page(&page, kept)
 }
 
 /// A room's page, with the way back: an address on the site that was asked for.
 #[must_use]
 pub(crate) fn room_page(page: &str, original: Option<&str>) -> String {
-    match original.filter(|original| original.len() <= ORIGINAL_MAX_BYTES) {
+    match original.filter(|original| original.len() <= ADDRESS_MAX_BYTES) {
         Some(original) => {
             let query = form_urlencoded::Serializer::new(String::new())
                 .append_pair(RETURN, original)
@@ -45,82 +97,38 @@ pub(crate) fn room_page(page: &str, original: Option<&str>) -> String {
 
 /// The cookie that remembers the way back that a room's page was called with, where it is one.
 #[must_use]
-pub(crate) fn remember(room: &RoomDefinition, told: &str, secure: bool) -> Option<HeaderValue> {
-    let kept = told.len() <= ORIGINAL_MAX_BYTES && is_kept(&room.target_url, told);
-    let text = || form_urlencoded::byte_serialize(told.as_bytes()).collect::<String>();
-    kept.then(|| CookieKind::Back(&room.id).set(&text(), PLACE_COOKIE_TTL, secure))
+pub(crate) fn remember(state: &AppState, room: &RoomDefinition, told: &str) -> Option<HeaderValue> {
+    let kept = WaysBack::of(state, room).keeps(state, told);
+    kept.then(|| cookie(room, told, state.options.secure()))
 }
 
-/// Where an admitted visitor wanted to go, as the cookie says: it is theirs, so it is checked like any address from
-/// outside. A path is meant on the protected site.
+fn cookie(room: &RoomDefinition, told: &str, secure: bool) -> HeaderValue {
+    let text: String = form_urlencoded::byte_serialize(told.as_bytes()).collect();
+    CookieKind::Back(&room.id).set(&text, PLACE_COOKIE_TTL, secure)
+}
+
+/// Where an admitted visitor wanted to go, as the cookie says: it is theirs, so it is judged like any address from
+/// outside.
 #[must_use]
 pub(crate) fn remembered(
+    state: &AppState,
     room: &RoomDefinition,
     headers: &HeaderMap,
-    secure: bool,
 ) -> Option<String> {
+    let told: Vec<_> = told(room, headers, state.options.secure()).collect();
+    // Most visitors bring none: then nothing is put together.
+    let ways = (!told.is_empty()).then(|| WaysBack::of(state, room))?;
+    told.iter().find_map(|told| ways.to(told))
+}
+
+fn told(room: &RoomDefinition, headers: &HeaderMap, secure: bool) -> impl Iterator<Item = String> {
     let read = |text| Some(form_urlencoded::parse(str::as_bytes(text)).next()?.0.into_owned());
-    let mut told = CookieKind::Back(&room.id).read(headers, secure).filter_map(read);
-    let back = told.find(|back| is_kept(&room.target_url, back))?;
-    match Url::parse(&room.target_url) {
-        Ok(target) => {
-            let url = target.join(&back).ok()?;
-            (url.origin() == target.origin()).then(|| url.into())
-        }
-        // The room and the site are on one origin.
-        Err(_) => Some(back),
-    }
-}
-
-fn original(room: &RoomDefinition, headers: &HeaderMap) -> Option<String> {
-    let mut told = HEADERS.iter().filter_map(|name| headers.get(*name)?.to_str().ok());
-    let told = told.find(|text| !text.is_empty() && text.len() <= ORIGINAL_MAX_BYTES)?;
-    is_kept(&room.target_url, told).then(|| told.to_owned())
-}
-
-/// Whether an address is a path, or on the target's origin.
-#[must_use]
-pub(crate) fn is_kept(target_url: &str, address: &str) -> bool {
-    let control = address.chars().any(|c| c.is_control() || c == '\\');
-    // "//host" and "/\host" are addresses of another host to a browser.
-    let path = address.starts_with('/') && !address.starts_with("//");
-    let same_origin = || {
-        let origin = |text: &str| {
-            let url = Url::parse(text).ok()?;
-            let plain = url.username().is_empty() && url.password().is_none();
-            (plain && matches!(url.scheme(), "http" | "https")).then(|| url.origin())
-        };
-        origin(address).is_some_and(|to| Some(to) == origin(target_url))
-    };
-    !control && (path || same_origin())
+    CookieKind::Back(&room.id).read(headers, secure).filter_map(read)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_address_leads_away_from_the_protected_site() {
-        let target = "https://shop.example/sale";
-        for (address, kept) in [
-            ("/cart?item=1", true),
-            ("https://shop.example/cart", true),
-            ("https://shop.example:443/cart", true),
-            ("//evil.example/", false),
-            ("/\\evil.example/", false),
-            ("/\t/evil.example/", false),
-            ("http://shop.example/cart", false),
-            ("https://shop.example.evil.example/", false),
-            ("https://shop.example@evil.example/", false),
-            ("https://user@shop.example/", false),
-            ("javascript:alert(1)", false),
-            ("cart", false),
-            ("", false),
-        ] {
-            assert_eq!(is_kept(target, address), kept, "{address:?}");
-        }
-        assert!(!is_kept("/inside", "https://shop.example/"), "a path has no origin");
-    }
 
     fn room(target_url: &str) -> RoomDefinition {
         RoomDefinition {
@@ -139,51 +147,63 @@ mod tests {
         }
     }
 
+    fn ways(target_url: &str) -> WaysBack {
+        let options = HttpOptions::new("https://wait.example".parse().expect("a URL"));
+        let tenant = Tenant {
+            id: "default".parse().expect("an id"),
+            name: String::new(),
+            rooms_max: 1,
+            return_urls: vec!["https://partner.example/back".parse().expect("a return URL")],
+            cors_origins: Vec::new(),
+            version: 1,
+        };
+        WaysBack::new(&options, &room(target_url), Some(Arc::new(tenant)))
+    }
+
     #[test]
-    fn what_a_page_was_called_with_is_remembered_where_it_leads_to_the_site() {
-        let cookie = |text: &str| {
-            let mut headers = HeaderMap::new();
-            let text = HeaderValue::from_str(text).expect("visible text");
-            headers.insert(http::header::COOKIE, text);
-            headers
-        };
-        let there_and_back = |room: &RoomDefinition, told: &str| {
-            let set = remember(room, told, false)?;
-            let set = set.to_str().expect("visible text").to_owned();
-            let pair = set.split(';').next().expect("a pair");
-            remembered(room, &cookie(pair), false)
-        };
-        let (here, there) = (room("/"), room("https://shop.example/sale"));
+    fn an_address_leads_to_the_site_to_this_server_or_where_the_tenant_says() {
         for (told, on_here, on_there) in [
-            (
-                "/예매?a=1&b=%20;c",
-                Some("/예매?a=1&b=%20;c"),
-                Some("https://shop.example/%EC%98%88%EB%A7%A4?a=1&b=%20;c"),
-            ),
+            ("/cart?item=1", Some("/cart?item=1"), Some("https://shop.example/cart?item=1")),
+            ("/예매", Some("/예매"), Some("https://shop.example/%EC%98%88%EB%A7%A4")),
             ("https://shop.example/cart", None, Some("https://shop.example/cart")),
+            (
+                "https://wait.example/x",
+                Some("https://wait.example/x"),
+                Some("https://wait.example/x"),
+            ),
+            (
+                "https://partner.example/back/1",
+                Some("https://partner.example/back/1"),
+                Some("https://partner.example/back/1"),
+            ),
+            ("https://partner.example/other", None, None),
             ("//evil.example/", None, None),
             ("https://evil.example/", None, None),
+            ("javascript:alert(1)", None, None),
         ] {
-            assert_eq!(there_and_back(&here, told).as_deref(), on_here, "{told}");
-            assert_eq!(there_and_back(&there, told).as_deref(), on_there, "{told}");
+            assert_eq!(ways("/").to(told).as_deref(), on_here, "{told}");
+            let there = ways("https://shop.example/sale").to(told);
+            assert_eq!(there.as_deref(), on_there, "{told}");
         }
-        // A cookie that somebody else has set.
-        for told in [
-            "//evil.example/",
-            "https%3A%2F%2Fevil.example%2F",
-            "%2F%2Fevil.example",
-            "javascript%3Aalert(1)",
-        ] {
-            assert_eq!(
-                remembered(&here, &cookie(&format!("jari_back_shop={told}")), false),
-                None,
-                "{told}"
-            );
-            assert_eq!(
-                remembered(&there, &cookie(&format!("jari_back_shop={told}")), false),
-                None,
-                "{told}"
-            );
+    }
+
+    #[test]
+    fn what_a_cookie_keeps_is_read_as_it_was() {
+        let room = room("/");
+        for text in ["/예매?a=1&b=%20;c", "https://shop.example/a,b", "//evil.example/"] {
+            let set = cookie(&room, text, false);
+            let set = set.to_str().expect("visible text").to_owned();
+            let pair = set.split(';').next().expect("a pair");
+            let mut headers = HeaderMap::new();
+            headers.insert(http::header::COOKIE, pair.parse().expect("visible text"));
+            assert_eq!(told(&room, &headers, false).collect::<Vec<_>>(), [text]);
         }
+    }
+
+    #[test]
+    fn a_room_s_page_carries_the_way_back_unless_it_is_too_long() {
+        let page = |original: &str| room_page("/.jari/rooms/shop", Some(original));
+        assert_eq!(page("/a?b=c&d"), "/.jari/rooms/shop?return=%2Fa%3Fb%3Dc%26d");
+        assert_eq!(page(&format!("/{}", "a".repeat(ADDRESS_MAX_BYTES))), "/.jari/rooms/shop");
     }
 }

@@ -68,7 +68,7 @@ pub(crate) async fn join(
 
 /// Whoever was on the way to somewhere goes there with the pass.
 fn lead_back(state: &AppState, room: &RoomDefinition, headers: &HeaderMap, mut told: Told) -> Told {
-    let back = original_url::remembered(room, headers, state.options.secure());
+    let back = original_url::remembered(state, room, headers);
     if let (Some(go_to), Some(back)) = (&mut told.view.go_to, &back) {
         go_to.clone_from(back);
     }
@@ -90,7 +90,7 @@ pub(crate) fn goes_on(
     headers: &HeaderMap,
 ) -> Option<String> {
     let holds = !matches!(room.settings.mode, Mode::Off | Mode::Shadow);
-    let back = || original_url::remembered(room, headers, state.options.secure());
+    let back = || original_url::remembered(state, room, headers);
     (!holds).then(|| back().unwrap_or_else(|| room.target_url.clone()))
 }
 

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{any, get};
 use http::Uri;
 use jari_api::Code;
 use utoipa_axum::router::OpenApiRouter;
@@ -19,6 +19,7 @@ use crate::handlers::{
 };
 use crate::pages;
 use crate::problem_response::Refusal;
+use crate::protect::PREFIX;
 use crate::roles::{Role, Roles};
 use crate::state::AppState;
 use crate::trace::TraceLayer;
@@ -31,6 +32,7 @@ pub fn router(state: AppState) -> Router {
     let document = bytes::Bytes::from(document);
     let routes = api
         .merge(pages_of(Role::Web, roles, pages::routes()))
+        .nest(PREFIX, pages_of(Role::Web, roles, beside_a_site()))
         .route("/openapi.json", get(move || openapi_json(document.clone())));
     layered(routes, state)
 }
@@ -69,11 +71,14 @@ fn api(roles: Roles) -> OpenApiRouter<AppState> {
 }
 
 fn gate() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(gate::check))
+    OpenApiRouter::new()
+        .routes(routes!(gate::check))
+        .route("/v1/gate/{room}/", any(gate::check_below))
+        .route("/v1/gate/{room}/{*original}", any(gate::check_below))
 }
 
 /// What a person needs to wait: all of the API that is served on a protected site's own origin.
-pub(crate) fn visitors() -> OpenApiRouter<AppState> {
+fn visitors() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(visitors::create))
         .routes(routes!(join::join))
@@ -133,6 +138,11 @@ fn changes() -> OpenApiRouter<AppState> {
         .routes(routes!(admin::site_keys::rotate))
         .routes(routes!(admin::audit::list))
         .route_layer(from_fn(guard::to_its_end))
+}
+
+/// What a person needs to wait, as on a protected site's own origin: for proxies before a site that hand on one folder.
+pub(crate) fn beside_a_site() -> Router<AppState> {
+    visitors().split_for_parts().0.merge(pages::visitor_routes(PREFIX))
 }
 
 fn about() -> utoipa::openapi::OpenApi {

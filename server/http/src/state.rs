@@ -31,6 +31,7 @@ use crate::stream_hub::StreamHub;
 use crate::stream_keys::StreamKeys;
 use crate::stream_slots::StreamSlots;
 use crate::tenant_limits::TenantLimits;
+use crate::tenants::Tenants;
 use crate::trace::{TraceOptions, Tracer};
 
 /// What the app hands in.
@@ -63,6 +64,7 @@ pub struct Shared {
     pub api_keys: ApiKeys,
     pub site_keys: SiteKeys,
     pub tenant_limits: TenantLimits,
+    pub(crate) tenants: Tenants,
     pub rooms: RoomDirectory,
     pub changes: Changes,
     pub options: HttpOptions,
@@ -125,6 +127,7 @@ impl AppState {
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
         let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
+        let tenants = Tenants::new(control.tenants().await?);
         let api_keys = ApiKeys::load(control.clone(), clock.clone()).await?;
         let site_keys = SiteKeys::load(control.clone()).await?;
         let tenant_limits = TenantLimits::new(&control.tenants().await?);
@@ -144,6 +147,7 @@ impl AppState {
             api_keys,
             site_keys,
             tenant_limits,
+            tenants,
             rooms,
             changes,
             options,

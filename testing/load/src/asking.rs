@@ -1,4 +1,5 @@
-//! What a load asks for: each person once to join, or in turn how their place stands. Knows no clock.
+//! What a load asks for: each person once to join, or in turn how their place stands, whether their pass is good, a page of
+//! a protected site. Knows no clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +14,8 @@ use crate::prepare::{Person, Preparing, read_people};
 
 /// Keep-alive connections that prepare people.
 const PREPARING: usize = 64;
+/// Pages of a protected site that are asked for.
+const PAGES: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
@@ -20,6 +23,10 @@ pub(crate) enum What {
     Joins,
     /// People who have joined ask in turn how their place stands
     Polls,
+    /// People with a pass show it at the gate in turn
+    Gate,
+    /// People with a pass ask for pages of a protected site in turn
+    Site,
 }
 
 /// Whom a load is about.
@@ -28,7 +35,8 @@ pub(crate) struct People {
     /// People to prepare before the clock runs; joins end when all have joined
     #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
     pub(crate) people: u32,
-    /// Of polls: people who have joined already, as `grow` writes them, in place of preparing some
+    /// Of polls: people who have joined already, as `grow` writes them, in place of preparing some. Of checks and pages: people
+    /// with a pass, as `passes` writes them
     #[arg(long, value_name = "FILE")]
     pub(crate) places: Vec<std::path::PathBuf>,
 }
@@ -39,6 +47,8 @@ pub(crate) struct Asking {
     what: What,
     people: Arc<Vec<Person>>,
     next: Arc<AtomicUsize>,
+    /// So many requests at most.
+    limit: usize,
 }
 
 impl People {
@@ -54,6 +64,12 @@ impl People {
         } else {
             read_people(&self.places)
         }
+    }
+
+    /// People who were let in.
+    fn with_pass(&self) -> Result<Vec<Person>> {
+        ensure!(!self.places.is_empty(), "give --places with what `passes` has written");
+        read_people(&self.places)
     }
 
     fn preparing<'a>(&self, aim: &'a Aim) -> Preparing<'a> {
@@ -73,24 +89,36 @@ impl Asking {
         let people = match what {
             What::Joins => people.newcomers(aim).await?,
             What::Polls => people.waiting(aim).await?,
+            What::Gate | What::Site => people.with_pass()?,
         };
         ensure!(!people.is_empty(), "there is nobody to ask for");
-        Ok(Asking { what, people: Arc::new(people), next: Arc::default() })
+        let (people, next) = (Arc::new(people), Arc::default());
+        Ok(Asking { what, people, next, limit: usize::MAX })
+    }
+
+    /// The same, which ends after so many requests.
+    pub(crate) fn limited(self, limit: Option<usize>) -> Asking {
+        Asking { limit: limit.unwrap_or(usize::MAX), ..self }
     }
 
     /// Sends the next request, timed by the caller: whether it was answered as it should be, or what came instead.
-    /// `None` when everybody has joined.
+    /// `None` when everybody has joined, or there were as many as wanted.
     pub(crate) async fn next(&self, connection: &mut Connection) -> Option<Result<(), Wrong>> {
         // Only a hand-out of numbers: nothing else is ordered by it.
         let nth = self.next.fetch_add(1, Ordering::Relaxed);
+        if nth >= self.limit {
+            return None;
+        }
         let person = match self.what {
             What::Joins => self.people.get(nth)?,
-            What::Polls => &self.people[nth % self.people.len()],
+            What::Polls | What::Gate | What::Site => &self.people[nth % self.people.len()],
         };
-        let places = format!("/v1/rooms/{}/places", person.room);
+        let room = &person.room;
         let (method, path, wanted) = match self.what {
-            What::Joins => (Method::POST, places, StatusCode::CREATED),
-            What::Polls => (Method::GET, places + "/me", StatusCode::OK),
+            What::Joins => (Method::POST, format!("/v1/rooms/{room}/places"), StatusCode::CREATED),
+            What::Polls => (Method::GET, format!("/v1/rooms/{room}/places/me"), StatusCode::OK),
+            What::Gate => (Method::GET, format!("/v1/gate/{room}"), StatusCode::NO_CONTENT),
+            What::Site => (Method::GET, format!("/tickets/{}", nth % PAGES), StatusCode::OK),
         };
         Some(match connection.ask(method, &path, Some(&person.token)).await {
             Ok((status, _)) if status == wanted => Ok(()),

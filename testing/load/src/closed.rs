@@ -1,4 +1,4 @@
-//! Closed loops of joins and polls: so many connections, one request in flight on each. What the most is that the
+//! Closed loops of joins, polls, checks and pages: so many connections, one request in flight on each. What the most is that the
 //! server can do; how long a request waits at a given load, `open` tells.
 
 use anyhow::Result;
@@ -28,6 +28,9 @@ pub(crate) struct ClosedArgs {
     /// How long to ask
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
     seconds: f64,
+    /// End after so many requests, if the time is not over before
+    #[arg(long, value_name = "N")]
+    requests: Option<usize>,
     #[command(flatten)]
     start: StartSignal,
 }
@@ -44,7 +47,7 @@ pub(crate) fn run(what: What, args: &ClosedArgs) -> Result<()> {
 }
 
 pub(crate) async fn load(what: What, args: &ClosedArgs) -> Result<Report> {
-    let asking = Asking::prepare(what, &args.aim, &args.people).await?;
+    let asking = Asking::prepare(what, &args.aim, &args.people).await?.limited(args.requests);
     let mut connections = Vec::new();
     for nth in 0..args.connections.into() {
         connections.push(Connection::open(args.aim.target(nth), args.aim.from, nth).await?);
@@ -97,6 +100,7 @@ mod tests {
 
     use super::*;
     use crate::empty;
+    use crate::prepare::{Person, write_people};
     use crate::target::Target;
 
     async fn args(routes: Router, people: u32) -> ClosedArgs {
@@ -108,6 +112,7 @@ mod tests {
             people: People { people, places: Vec::new() },
             connections: 8,
             seconds: 20.0,
+            requests: None,
             start: StartSignal::default(),
         }
     }
@@ -128,6 +133,21 @@ mod tests {
         let report = load(What::Polls, &args).await.expect("it runs");
         assert!(report.ok > 3 && report.errors.is_empty(), "{report}");
         assert!((0.3..5.0).contains(&report.seconds), "{report}");
+    }
+
+    #[tokio::test]
+    async fn checks_and_pages_are_asked_for_with_passes_and_end_after_so_many() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = folder.path().join("passes");
+        let person = Person { room: "bench".into(), token: "t".to_owned(), seq: 1 };
+        write_people(&places, &[person]).expect("written");
+        for what in [What::Gate, What::Site] {
+            let people = People { people: 1, places: vec![places.clone()] };
+            let args = ClosedArgs { people, requests: Some(77), ..args(empty::routes(), 1).await };
+            let report = load(what, &args).await.expect("it runs");
+            assert!(report.ok == 77 && report.errors.is_empty(), "{what:?} {report}");
+            assert!(load(what, &self::args(empty::routes(), 1).await).await.is_err(), "no passes");
+        }
     }
 
     #[tokio::test]

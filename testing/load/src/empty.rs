@@ -1,5 +1,5 @@
-//! Handlers that do nothing: the routes of a visitor, answering fixed bytes of the same size and headers as Jari's. What
-//! stands before them, `baseline` decides.
+//! Handlers that do nothing: the routes of a visitor and the gate, answering fixed bytes of the same size and headers as
+//! Jari's, and a page for a site to be protected. What stands before them, `baseline` decides.
 
 use axum::Router;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -21,6 +21,26 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/v1/visitors", post(async || answer(StatusCode::CREATED, VISITOR, VISITOR_COOKIE)))
         .route("/v1/rooms/{room}/places", post(place(StatusCode::CREATED)))
         .route("/v1/rooms/{room}/places/me", get(place(StatusCode::OK)))
+        .route("/v1/gate/{room}", get(async || passed()))
+        .route("/tickets/{page}", get(async || page()))
+}
+
+/// What the gate tells of a pass.
+fn passed() -> Response {
+    let told = [
+        ("cache-control", "no-store"),
+        ("jari-room", "bench"),
+        ("jari-seq", "120134"),
+        ("jari-subject", "00112233445566778899aabbccddeeff"),
+        ("jari-pass-expires", "2027-01-15T08:10:00.000Z"),
+    ];
+    (StatusCode::NO_CONTENT, told).into_response()
+}
+
+/// As long as a small page.
+fn page() -> Response {
+    const PAGE: [u8; 2_048] = [b'x'; 2_048];
+    ([(header::CONTENT_TYPE, "text/html")], PAGE).into_response()
 }
 
 fn answer(status: StatusCode, body: &'static str, cookie: &'static str) -> Response {

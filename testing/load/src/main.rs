@@ -12,6 +12,7 @@ mod found;
 mod grow;
 mod heard;
 mod open;
+mod passes;
 mod prepare;
 mod probe;
 mod process;
@@ -46,6 +47,12 @@ enum Load {
     Joins(closed::ClosedArgs),
     /// Closed loop of polls over keep-alive connections, by people who have joined, in turn
     Polls(closed::ClosedArgs),
+    /// Let people into a room, and write their passes for `gate` and `site`
+    Passes(passes::PassesArgs),
+    /// Closed loop of checks at the gate, by people with a pass, in turn
+    Gate(closed::ClosedArgs),
+    /// Closed loop of pages of a protected site, by people with a pass, in turn
+    Site(closed::ClosedArgs),
     /// Open loop of joins or polls: requests are due by the clock, and their latency counts from then
     Open(open::OpenArgs),
     /// Event streams, each of a place of its own: connects, the server's memory, how long a line takes to reach all
@@ -66,6 +73,9 @@ fn main() -> Result<()> {
     match Cli::parse().load {
         Load::Joins(args) => closed::run(asking::What::Joins, &args),
         Load::Polls(args) => closed::run(asking::What::Polls, &args),
+        Load::Passes(args) => passes::run(&args),
+        Load::Gate(args) => closed::run(asking::What::Gate, &args),
+        Load::Site(args) => closed::run(asking::What::Site, &args),
         Load::Open(args) => open::run(&args),
         Load::Streams(args) => streams::run(&args),
         Load::Grow(args) => grow::run(&args),

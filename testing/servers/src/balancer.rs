@@ -1,5 +1,5 @@
-//! Balancers for tests: a real nginx or Envoy, with whatever configuration a test writes into its folder. Knows nothing of
-//! what they stand before.
+//! Balancers and proxies for tests: a real nginx, Envoy, Caddy or Traefik, with whatever configuration a test writes into its folder.
+//! Knows nothing of what they stand before.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +12,16 @@ use crate::process::{Heard, as_ordinary_until, give, is_root, open_folder, sign_
 const NGINX: &str = "/usr/sbin/nginx";
 /// Relative to the root; below it the folder of the Python version, and `envoy/_bin`.
 const ENVOY: &str = "target/tools/envoy/lib";
+const CADDY: &str = "target/tools/caddy/bin/caddy";
+const TRAEFIK: &str = "target/tools/traefik/bin/traefik";
 
 /// Which balancer a test wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalancerKind {
     Nginx,
     Envoy,
+    Caddy,
+    Traefik,
 }
 
 impl BalancerKind {
@@ -27,6 +31,8 @@ impl BalancerKind {
         match self {
             BalancerKind::Nginx => "nginx.conf",
             BalancerKind::Envoy => "envoy.yaml",
+            BalancerKind::Caddy => "Caddyfile",
+            BalancerKind::Traefik => "traefik.yaml",
         }
     }
 
@@ -34,6 +40,8 @@ impl BalancerKind {
         let found = match self {
             BalancerKind::Nginx => Some(PathBuf::from(NGINX)).filter(|program| program.exists()),
             BalancerKind::Envoy => envoy(),
+            BalancerKind::Caddy => tool(CADDY),
+            BalancerKind::Traefik => tool(TRAEFIK),
         };
         found.unwrap_or_else(|| {
             panic!("{self:?} is not installed: `cargo xtask test --only tools` installs it")
@@ -56,6 +64,14 @@ impl BalancerKind {
                 .arg(main)
                 // Several at once must not share memory; two threads are as many as nginx's workers here.
                 .args(["--disable-hot-restart", "--concurrency", "2", "--log-level", "warning"]),
+            // It keeps what it had last in the folder that it takes for its user's.
+            BalancerKind::Caddy => command
+                .args(["run", "--adapter", "caddyfile", "--config"])
+                .arg(main)
+                .env("HOME", folder),
+            BalancerKind::Traefik => {
+                command.arg(format!("--configfile={}", main.display())).env("HOME", folder)
+            }
         };
         command
     }
@@ -66,6 +82,12 @@ fn envoy() -> Option<PathBuf> {
     let versions = std::fs::read_dir(root.join(ENVOY)).ok()?;
     let within = "site-packages/envoy/_bin/envoy";
     versions.flatten().map(|version| version.path().join(within)).find(|program| program.exists())
+}
+
+/// A program that is in a wheel by itself.
+fn tool(within: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    Some(root.join(within)).filter(|program| program.exists())
 }
 
 /// A balancer at work; ended when it is dropped.

@@ -102,6 +102,29 @@ impl Setting {
         self.load_on(&[server], what, more)
     }
 
+    /// Runs a load to its end against an address, with the use of these processes; its report.
+    pub(super) fn load_at<S: AsRef<OsStr>>(
+        &self,
+        (url, pids): (&str, &[u32]),
+        what: &[&str],
+        more: &[S],
+    ) -> Result<Value> {
+        let report = self.folder.path().join("report.json");
+        let mut load = Command::new(&self.load);
+        load.args(what).args(["--url", url]);
+        for pid in pids {
+            load.args(["--pid", &pid.to_string()]);
+        }
+        Setting::ended(load.arg("--json").arg(&report).args(more), what, &report)
+    }
+
+    fn ended(load: &mut Command, what: &[&str], report: &Path) -> Result<Value> {
+        let status = load.stdin(Stdio::null()).stdout(Stdio::null()).status();
+        let status = status.context("the load generator cannot be started")?;
+        ensure!(status.success(), "jari-load {} ended with {status}", what.join(" "));
+        good(serde_json::from_slice(&std::fs::read(report)?)?)
+    }
+
     /// The same, spread over several servers.
     pub(super) fn load_on<S: AsRef<OsStr>>(
         &self,
@@ -111,11 +134,7 @@ impl Setting {
     ) -> Result<Value> {
         let report = self.folder.path().join("report.json");
         let mut load = self.load_command(servers, what, &report);
-        load.args(more).stdin(Stdio::null()).stdout(Stdio::null());
-        let status = load.status().context("the load generator cannot be started")?;
-        ensure!(status.success(), "jari-load {} ended with {status}", what.join(" "));
-        let report: Value = serde_json::from_slice(&std::fs::read(report)?)?;
-        good(report)
+        Setting::ended(load.args(more), what, &report)
     }
 
     /// Starts a load that waits until all are ready.

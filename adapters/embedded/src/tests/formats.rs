@@ -4,7 +4,9 @@
 //! then note the new bytes.
 
 use jari_line::{
-    Auto, AutoQueue, Busy, Calls, Change, ClosedNext, EndReason, Event, Flow, Flowed, Landing, Load, Loss, Mode, PacerKind, PacerState, Pass, Queueing, Reattached, Recovering, Restored, Room, RoomEvent, SeqSet, Settings, Settled, Signal, Tick, WalkedIn, Word,
+    Auto, AutoQueue, Busy, Calls, Change, ClosedNext, EndReason, Event, Flow, Flowed, Landing,
+    Load, Loss, Mode, PacerKind, PacerState, Pass, Queueing, Reattached, Recovering, Restored,
+    Room, RoomEvent, SeqSet, Settings, Settled, Signal, Tick, WalkedIn, Word,
 };
 use jari_units::{Mark, Millis, SubjectKey, Timestamp};
 
@@ -104,6 +106,8 @@ fn flow() -> Flow {
     let (queueing, window_start) = (Some(queueing), Millis(7));
     let auto = Auto { queueing, window_start, joined_before: 300, busy_at: Millis(8) };
     Flow { auto, words: vec![word()] }
+}
+
 fn landing() -> Landing {
     Landing { no: 1_700_000_000 << 20, nonce: [9; 16] }
 }

@@ -63,6 +63,8 @@ pub(crate) async fn every_write_raises_the_revision_and_nothing_else_does(
         name: "Opera".to_owned(),
         rooms_max: 1,
         limits: TenantLimits::default(),
+        return_urls: Vec::new(),
+        cors_origins: Vec::new(),
         version,
     };
     raises!(control, control.put_tenant(opera(0), note()));

@@ -14,8 +14,18 @@ fn id(text: &str) -> TenantId {
 }
 
 fn tenant(text: &str, version: u64) -> Tenant {
-    let limits = TenantLimits { joins_per_minute: 600, entries_per_minute: 60 };
-    Tenant { id: id(text), name: "오페라 \"극장\"".to_owned(), rooms_max: 2, limits, version }
+    Tenant {
+        id: id(text),
+        name: "오페라 \"극장\"".to_owned(),
+        rooms_max: 2,
+        limits: TenantLimits { joins_per_minute: 600, entries_per_minute: 60 },
+        return_urls: vec![
+            "https://한국.example/예매".parse().unwrap(),
+            "http://localhost:3000".parse().unwrap(),
+        ],
+        cors_origins: vec!["https://app.example:8443".parse().unwrap()],
+        version,
+    }
 }
 
 fn of(tenant: &str, room_id: &str) -> RoomDefinition {

@@ -22,6 +22,13 @@ pub struct TenantBody {
     /// Entry tokens that it gets in a minute, on each node; 0: no limit.
     #[serde(default)]
     pub entries_per_minute: u32,
+    /// Where visitors of its rooms may be led back to, beside the rooms' own targets: an origin and a folder,
+    /// `https://shop.example/tickets`; http on loopback only. At most 32, of 512 bytes each.
+    #[serde(default)]
+    pub return_urls: Vec<String>,
+    /// Whose pages may call the visitors' API of its rooms from browsers: exact origins, `https://app.example`. At most 32.
+    #[serde(default)]
+    pub cors_origins: Vec<String>,
 }
 
 fn rooms_max_default() -> u64 {
@@ -35,6 +42,8 @@ pub struct TenantView {
     pub rooms_max: u64,
     pub joins_per_minute: u32,
     pub entries_per_minute: u32,
+    pub return_urls: Vec<String>,
+    pub cors_origins: Vec<String>,
     /// Rises with each write; `If-Match` names it.
     pub version: u64,
     /// Its rooms, in order of id.
@@ -55,6 +64,8 @@ impl TenantView {
             rooms_max: tenant.rooms_max,
             joins_per_minute: tenant.limits.joins_per_minute,
             entries_per_minute: tenant.limits.entries_per_minute,
+            return_urls: tenant.return_urls.iter().map(ToString::to_string).collect(),
+            cors_origins: tenant.cors_origins.iter().map(ToString::to_string).collect(),
             version: tenant.version,
             rooms,
         }

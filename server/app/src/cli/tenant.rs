@@ -10,7 +10,7 @@ use super::{Failure, print, small_runtime};
 
 const EXAMPLES: &str = "\
 Examples:
-  jari tenant set opera --name \"City opera\" --rooms-max 20
+  jari tenant set opera --name \"City opera\" --return-url https://opera.example/tickets
   jari room create aida --tenant opera
   jari key create --scope tenant --tenant opera --name \"opera's shop\"
   jari tenant list
@@ -43,6 +43,14 @@ enum TenantCommand {
         /// Entry tokens that it gets in a minute, on each node; 0: no limit.
         #[arg(long, value_name = "N", default_value_t = 0)]
         entries_per_minute: u32,
+        /// Where visitors may be led back to: an origin and a folder, as https://shop.example/tickets. Several times for
+        /// several; those not given are no longer allowed.
+        #[arg(long = "return-url", value_name = "URL")]
+        return_urls: Vec<String>,
+        /// Whose pages may call the visitors' API from browsers, as https://app.example. Several times for several; those
+        /// not given are no longer allowed.
+        #[arg(long = "cors-origin", value_name = "ORIGIN")]
+        cors_origins: Vec<String>,
     },
     /// List the tenants and their rooms.
     List,
@@ -70,8 +78,23 @@ pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
     let client = AdminClient::new(&args.server)?;
     let call = |call| small_runtime()?.block_on(client.call(call));
     match args.command {
-        TenantCommand::Set { id, name, rooms_max, joins_per_minute, entries_per_minute } => {
-            let body = TenantBody { name, rooms_max, joins_per_minute, entries_per_minute };
+        TenantCommand::Set {
+            id,
+            name,
+            rooms_max,
+            joins_per_minute,
+            entries_per_minute,
+            return_urls,
+            cors_origins,
+        } => {
+            let body = TenantBody {
+                name,
+                rooms_max,
+                joins_per_minute,
+                entries_per_minute,
+                return_urls,
+                cors_origins,
+            };
             let answer = call(Call::put(&["tenants", &id]).body(body))?;
             client.show(answer, |tenant: TenantView| tenants(vec![tenant]))
         }
@@ -107,9 +130,20 @@ fn tenants(tenants: Vec<TenantView>) -> String {
         let rooms = tenant.rooms.join(" ");
         let per_minute = [tenant.joins_per_minute, tenant.entries_per_minute].map(or_none);
         let [joins, entries] = per_minute;
-        [tenant.tenant, tenant.name, tenant.rooms_max.to_string(), joins, entries, rooms]
+        let (returns, origins) = (tenant.return_urls.join(" "), tenant.cors_origins.join(" "));
+        let rooms_max = tenant.rooms_max.to_string();
+        [tenant.tenant, tenant.name, rooms_max, joins, entries, rooms, returns, origins]
     });
-    let head = ["ID", "NAME", "ROOMS MAX", "JOINS/MIN", "ENTRIES/MIN", "ROOMS"];
+    let head = [
+        "ID",
+        "NAME",
+        "ROOMS MAX",
+        "JOINS/MIN",
+        "ENTRIES/MIN",
+        "ROOMS",
+        "RETURN URLS",
+        "CORS ORIGINS",
+    ];
     table(head, &rows.collect::<Vec<_>>())
 }
 

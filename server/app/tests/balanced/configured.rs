@@ -38,6 +38,7 @@ impl Balanced {
         let write = |folder: &Path| match kind {
             BalancerKind::Nginx => write_nginx(folder, nodes, [https, http, here]),
             BalancerKind::Envoy => write_envoy(folder, nodes, [https, http, here, admin]),
+            BalancerKind::Caddy | BalancerKind::Traefik => panic!("there is no such example"),
         };
         let balancer = Balancer::start(kind, here, write);
         Balanced { kind, balancer, https, http, here, admin }
@@ -78,6 +79,7 @@ impl Balanced {
                 let count = stats.trim().rsplit(' ').next().and_then(|count| count.parse().ok());
                 count.unwrap_or_else(|| panic!("Envoy counts them: {stats:?}"))
             }
+            BalancerKind::Caddy | BalancerKind::Traefik => panic!("there is no such example"),
         }
     }
 

@@ -7,6 +7,7 @@ mod connections;
 mod modes;
 mod outage;
 mod passing;
+mod preflight;
 mod switching;
 mod tls;
 mod waiting;

@@ -57,7 +57,7 @@ async fn who_has_no_pass_is_shown_the_way_to_the_room() {
     let problem = visitor.gate(&room).await.problem(428, "pass_required");
     assert_eq!(problem.fields["reason"], "missing");
     let url = problem.fields["room_url"].as_str().expect("an address");
-    assert_eq!(url, app.url().join("/rooms/room").expect("a path").as_str());
+    assert_eq!(url, app.url().join("/.jari/rooms/room").expect("a path").as_str());
     assert!(problem.fields.contains_key("poll_after_ms"));
     for (token, reason) in [("rubbish", "malformed"), (receipt.as_str(), "wrong_kind")] {
         let bearer = format!("Bearer {token}");

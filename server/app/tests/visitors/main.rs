@@ -4,6 +4,7 @@
 mod bodies;
 mod breakable;
 mod cookies;
+mod cross_origin;
 mod entries;
 mod gate;
 mod joining;
@@ -14,6 +15,7 @@ mod opening;
 mod places;
 mod raw_stream;
 mod redis_faults;
+mod returns;
 mod store_down;
 mod streams;
 mod streams_by_nginx;

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use jari_api::{Problem, RoomView, Title};
 use jari_ports::RoomDefinition;
 
@@ -29,6 +29,8 @@ pub(crate) async fn show(
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (CACHE_CONTROL, HeaderValue::from_static("public, max-age=1")),
+        // Pages of other origins that may read it are told so.
+        (VARY, HeaderValue::from_static("origin")),
     ];
     Ok((headers, body).into_response())
 }

@@ -36,6 +36,7 @@ pub(super) struct Numbers {
     shadowed: [Resolved<String, AtomicU64>; Would::ALL.len()],
     /// By call and outcome; both are words of ours.
     site: Resolved<(&'static str, String), AtomicU64>,
+    pub(super) returns_dropped: AtomicU64,
 }
 
 impl Default for Numbers {
@@ -54,6 +55,7 @@ impl Default for Numbers {
             passed_unchecked: Resolved::default(),
             shadowed: Default::default(),
             site: Resolved::default(),
+            returns_dropped: AtomicU64::new(0),
         }
     }
 }
@@ -173,7 +175,11 @@ impl Numbers {
         let unchecked =
             unchecked.map(|(room, count)| (vec![("room", room.into())], count.load(Relaxed)));
         let help = "Requests that the gate let pass unchecked while the store was down";
-        families.counters(("jari_gate_unchecked", help), unchecked)
+        families.counters(("jari_gate_unchecked", help), unchecked)?;
+        let dropped = [(Labels::new(), self.returns_dropped.load(Relaxed))];
+        let help =
+            "Addresses to lead visitors back to that were dropped, as nobody has allowed them";
+        families.counters(("jari_returns_dropped", help), dropped)
     }
 }
 

@@ -63,9 +63,8 @@ pub(super) async fn show(
     {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-    let secure = state.options.secure();
-    let back =
-        query.back.as_deref().and_then(|told| original_url::remember(&definition, told, secure));
+    let back = query.back.as_deref();
+    let back = back.and_then(|told| original_url::remember(&state, &definition, told));
     let chosen = query.chosen(language, &state);
     as_page(with_cookies(response, chosen.into_iter().chain(back).collect()))
 }

@@ -7,14 +7,12 @@ use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 
 use super::PREFIX;
-use crate::pages;
-use crate::router::{layered, visitors};
+use crate::router::{beside_a_site, layered};
 use crate::state::AppState;
 
 /// The visitors' routes, without the prefix.
 pub(super) fn router(state: AppState) -> Router {
-    let (api, _) = visitors().split_for_parts();
-    layered(api.merge(pages::visitor_routes(PREFIX)), state)
+    layered(beside_a_site(), state)
 }
 
 /// Whose a request is.

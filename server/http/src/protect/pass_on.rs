@@ -9,6 +9,7 @@ use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
 use jari_gate::Judgement;
@@ -19,13 +20,14 @@ use url::Url;
 use super::addressed::{self, Addressed, bad};
 use super::body::Download;
 use super::options::HostHeader;
-use super::told::Reader;
 use super::upstream::Failed;
-use super::{Site, caching, cookie_jar, names, onward, tunnel};
+use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
 use crate::answers::with_cookies;
+use crate::cors;
 use crate::directory::RoomEntry;
 use crate::gate::{self, Passage};
 use crate::problem_response::Refusal;
+use crate::reader::Reader;
 use crate::request::client_of;
 use crate::state::AppState;
 
@@ -35,7 +37,7 @@ pub(super) async fn pass_on(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let reader = Reader::of(&parts);
+    let reader = Reader::of(&parts.method, &parts.headers);
     // Not held while the answer's body runs: the upstream's own slots bound those.
     let Ok(_permit) = state.in_flight.try_acquire() else {
         return reader.refused(Refusal::new(Code::Overloaded));
@@ -48,7 +50,7 @@ async fn judged(
     state: &AppState,
     site: &Site,
     reader: &Reader,
-    parts: Parts,
+    mut parts: Parts,
     body: Body,
 ) -> Result<Response, Refusal> {
     let addressed = addressed::read(&parts)?;
@@ -59,14 +61,23 @@ async fn judged(
         Judgement::Guarded(room) => room,
     };
     let entry = state.rooms.get(room).ok_or_else(|| Refusal::unknown_room(room.as_str()))?;
+    let page = cors::listed(state, &entry.definition().tenant, &parts.headers).cloned();
+    if page.is_some() && cors::is_preflight(&parts.method, &parts.headers) && body.is_end_stream() {
+        // Browsers ask beforehand without credentials, so without a pass: the site says whether it would be called.
+        cors::bare(&mut parts);
+        return send(state, site, parts, Body::empty(), &addressed, None).await;
+    }
     // Apart: most of its future is for stores that do not answer.
     let address = client_of(&parts, state);
     let passage = Box::pin(gate::check(state, &entry, &parts.headers, address)).await?;
     match passage {
         Passage::Refused { reason, poll_after, cookies } => {
             let why = (reason, poll_after);
-            let sent = reader.sent_to_room(state, site, &entry, &addressed, why);
-            Ok(with_cookies(sent, cookies))
+            let mut told = told::sent_to_room(reader, state, site, &entry, &addressed, why);
+            if let Some(origin) = page {
+                cors::allow(&mut told, origin);
+            }
+            Ok(with_cookies(told, cookies))
         }
         passage => {
             let passage = Some((entry.definition(), passage));

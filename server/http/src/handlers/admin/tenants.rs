@@ -1,10 +1,14 @@
 //! Tenants: whose rooms and keys they are. What each may reach is checked where its key is used.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use jari_api::admin::{TenantBody, TenantList, TenantView};
 use jari_api::{Code, Problem};
+use jari_gate::{ORIGINS_MAX, RETURN_URLS_MAX};
 use jari_ports::{ControlError, Tenant, TenantLimits};
 use jari_units::TenantId;
 
@@ -18,6 +22,8 @@ use crate::state::AppState;
 
 /// Bytes of a tenant's name: a line in a table.
 const NAME_MAX_BYTES: usize = 100;
+/// Of an address that is refused, so much is shown.
+const SHOWN_MAX_CHARS: usize = 100;
 /// Rooms that a tenant may be allowed: more than an installation holds in memory.
 const ROOMS_MAX: u64 = 100_000;
 
@@ -60,6 +66,8 @@ pub(crate) async fn put(
     let parsed = tenant.parse::<TenantId>();
     let id = parsed.map_err(|error| invalid("tenant", error.to_string()))?;
     check(&body)?;
+    let return_urls = read_all("return_urls", &body.return_urls, RETURN_URLS_MAX)?;
+    let cors_origins = read_all("cors_origins", &body.cors_origins, ORIGINS_MAX)?;
     let mut turn = state.turn().await?;
     let old = find(&state, &tenant).await?;
     let version = old.as_ref().map_or(0, |old| old.version);
@@ -68,13 +76,15 @@ pub(crate) async fn put(
         joins_per_minute: body.joins_per_minute,
         entries_per_minute: body.entries_per_minute,
     };
-    let new = Tenant { id, name: body.name, rooms_max: body.rooms_max, limits, version };
+    let TenantBody { name, rooms_max, .. } = body;
+    let new = Tenant { id, name, rooms_max, limits, return_urls, cors_origins, version };
     let stored = Tenant { version: version + 1, ..new.clone() };
     let view = view(&state, &stored);
     let before = old.map(|old| TenantView::new(&old, Vec::new()));
     let step = Step::changed(before, TenantView::new(&stored, Vec::new()));
     let entry = entry(&state, &caller, "tenant.set", format!("tenant:{}", new.id), &step);
     state.control.put_tenant(new, entry).await?;
+    state.tenants.upsert(stored);
     turn.wrote();
     state.tenant_limits.set(&state.control.tenants().await?);
     Ok(json(StatusCode::OK, &view))
@@ -100,6 +110,7 @@ pub(crate) async fn delete(
         }
         deleted => deleted?,
     }
+    state.tenants.remove(&old.id);
     turn.wrote();
     state.site_keys.reload().await?;
     Ok(no_content())
@@ -132,6 +143,26 @@ fn view(state: &AppState, tenant: &Tenant) -> TenantView {
     let rooms = state.rooms.list().into_iter().map(|entry| entry.definition());
     let rooms = rooms.filter(|room| room.tenant == tenant.id);
     TenantView::new(tenant, rooms.map(|room| room.id.to_string()).collect())
+}
+
+/// Each once, in the one spelling that is kept.
+fn read_all<T>(field: &'static str, texts: &[String], max: usize) -> Result<Vec<T>, Refusal>
+where
+    T: FromStr<Err: Display> + PartialEq,
+{
+    if texts.len() > max {
+        return Err(invalid(field, format!("has more than {max}")));
+    }
+    let mut all = Vec::with_capacity(texts.len());
+    for text in texts {
+        let shown: String = text.chars().take(SHOWN_MAX_CHARS).collect();
+        let read =
+            text.parse::<T>().map_err(|error| invalid(field, format!("{shown:?} {error}")))?;
+        if !all.contains(&read) {
+            all.push(read);
+        }
+    }
+    Ok(all)
 }
 
 fn check(body: &TenantBody) -> Result<(), Refusal> {
