@@ -14,7 +14,9 @@ mod feed;
 mod groups;
 mod keys;
 mod limits;
+mod line_store;
 mod link;
+mod options;
 mod outcomes;
 mod recovery_text;
 mod rooms;
@@ -27,4 +29,5 @@ mod tick_leases;
 mod wakes;
 
 pub use error::OpenError;
-pub use store::{RedisOptions, RedisStore};
+pub use options::RedisOptions;
+pub use store::RedisStore;
