@@ -1,5 +1,5 @@
--- group: reads a limit group, or the admitters' leases, and, where ARGV[2] is its version, first replaces it by ARGV[3]. The
--- rules of both are core/line's, run by the node: this is the compare-and-swap that makes a change one step.
+-- group: reads a limit group, and, where ARGV[2] is its version, first replaces it by ARGV[3]. The rules are core/line's, run
+-- by the node: this is the compare-and-swap that makes a change one step.
 local version = redis.call('HGET', KEYS[1], 'version') or '0'
 local swapped = 0
 if ARGV[2] == version then

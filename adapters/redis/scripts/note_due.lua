@@ -1,5 +1,6 @@
 -- note_due: the index of due rooms hears when the room ARGV[1] wants its next tick (ARGV[4]: a time, 'never', or 'gone'
--- for a deleted room), as of the event ARGV[3] of incarnation ARGV[2]. Older news than it has is no news.
+-- for a deleted room), as of the event ARGV[3] of incarnation ARGV[2]. Older news than it has is no news. A change is made
+-- known to those who keep what the index said. Answers whether there was one.
 local incarnation, event_no = tonumber(ARGV[2]), tonumber(ARGV[3])
 local known = redis.call('HGET', KEYS[2], ARGV[1])
 if known then
@@ -12,9 +13,11 @@ if ARGV[4] == 'gone' then
 else
   redis.call('HSET', KEYS[2], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
 end
+local changed
 if ARGV[4] == 'gone' or ARGV[4] == 'never' then
-  redis.call('ZREM', KEYS[1], ARGV[1])
+  changed = redis.call('ZREM', KEYS[1], ARGV[1])
 else
-  redis.call('ZADD', KEYS[1], ARGV[4], ARGV[1])
+  changed = redis.call('ZADD', KEYS[1], 'CH', ARGV[4], ARGV[1])
 end
-return 1
+if changed > 0 then redis.call('SPUBLISH', KEYS[1], ARGV[1]) end
+return changed

@@ -42,6 +42,11 @@ impl Breaker {
         None
     }
 
+    /// Nothing has failed since the last answer.
+    pub(crate) fn is_well(&self) -> bool {
+        self.failures == 0
+    }
+
     pub(crate) fn succeeded(&mut self) {
         self.failures = 0;
         self.closed_until = None;

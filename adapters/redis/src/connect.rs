@@ -46,6 +46,11 @@ impl Connection {
         }
     }
 
+    /// Several servers, of which some may be away.
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self, Connection::Cluster(_))
+    }
+
     /// Asks to hear of a channel of the slot of its name.
     pub(crate) async fn subscribe(&mut self, channel: &str) -> RedisResult<()> {
         match self {

@@ -1,23 +1,77 @@
 //! The index of rooms that want a tick: told by whoever changes when a room wants one, and looked after, a few rooms at a
-//! time, should whoever had to tell have died first.
+//! time, should whoever had to tell have died first. What it said is kept until word comes that it changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use jari_ports::StoreError;
 use jari_units::limits::SEQ_MAX;
 use jari_units::{Mark, RoomId};
 use parking_lot::Mutex;
+use redis::Value;
 use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::error::Failure;
 use crate::keys;
-use crate::limits::{DUE_CHECKED, ROUND_REST};
-use crate::rooms::{Rooms, Said};
+use crate::limits::{DUE_CHECKED, DUE_KEPT, ROUND_REST};
+use crate::rooms::{Rooms, Said, Time};
 use crate::scripts::Call;
+use crate::wakes::Listener;
 
-/// A word for the index: a time, `never`, or `gone`.
+/// Words for the index, where it is no time and not `never`: the room was deleted, or wants a tick now and from now on.
 pub(crate) const GONE: &str = "gone";
+const AT_ONCE: &str = "0";
+
+/// What one node knows of the index, and its round.
+#[derive(Debug, Default)]
+pub(crate) struct DueRooms {
+    pub(crate) round: Round,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    /// From the first question on: a node that ticks nothing hears of nothing.
+    listener: Option<Listener>,
+    last: Option<Told>,
+}
+
+/// What the index said.
+#[derive(Debug)]
+struct Told {
+    rooms: Vec<RoomId>,
+    /// Until then, unless there is news.
+    until: Instant,
+    /// What this node had told it by then.
+    as_of: u64,
+}
+
+impl DueRooms {
+    /// What the index said last, where it must be saying the same now.
+    fn kept(&self, told_index: u64) -> Option<Vec<RoomId>> {
+        let heard = self.heard.lock();
+        let news = heard.listener.as_ref().is_none_or(Listener::has_news);
+        let last = heard.last.as_ref().filter(|_| !news)?;
+        let is_new = last.as_of == told_index && Instant::now() < last.until;
+        is_new.then(|| last.rooms.clone())
+    }
+
+    /// Before the index is asked: whatever comes from now on is news of its answer.
+    fn ask(&self, listen: impl FnOnce() -> Listener) {
+        self.heard.lock().listener.get_or_insert_with(listen).look();
+    }
+
+    fn keep(&self, told: Told) {
+        self.heard.lock().last = Some(told);
+    }
+
+    /// Whether the index names the room, as far as this node has heard.
+    fn names(&self, room: &RoomId) -> bool {
+        let heard = self.heard.lock();
+        heard.last.as_ref().is_some_and(|told| told.rooms.binary_search(room).is_ok())
+    }
+}
 
 /// Where a node's round over all rooms stands, and whether it is this node's to go.
 #[derive(Debug)]
@@ -80,24 +134,46 @@ impl Rooms {
         let [incarnation, event_no] = of;
         let room = room.as_str().as_bytes().to_vec();
         let arguments = vec![room, incarnation, event_no, news.as_bytes().to_vec()];
-        self.link.run(&Call { script: "note_due", keys: &keys, arguments }).await?;
+        let changed = self.link.run(&Call { script: "note_due", keys: &keys, arguments }).await?;
+        if changed != Value::Int(0) {
+            // After it: an answer that was under way meanwhile may lack this.
+            self.told_index.fetch_add(1, Ordering::AcqRel);
+        }
         Ok(())
     }
 
-    /// Rooms that want a tick now, in order of id; and looks after a few more.
-    pub(crate) async fn due(&self, round: &Round) -> Result<Vec<RoomId>, StoreError> {
-        if round.ours.load(Ordering::Relaxed) {
-            self.look_after_some(round).await?;
+    /// Rooms that want a tick now, in order of id; and looks after a few more. Asks the index where it may have changed since
+    /// it was asked: word of that comes on the channel of its name, which `listen` hears.
+    pub(crate) async fn due(
+        &self,
+        due: &DueRooms,
+        listen: impl FnOnce() -> Listener,
+    ) -> Result<Vec<RoomId>, StoreError> {
+        if due.round.ours.load(Ordering::Relaxed) {
+            self.look_after_some(due).await?;
         }
+        let as_of = self.told_index.load(Ordering::Acquire);
+        // While a call fails nothing is known; and a clock that a test sets may stand anywhere by now.
+        if self.link.is_well()
+            && matches!(self.time, Time::Server)
+            && let Some(rooms) = due.kept(as_of)
+        {
+            return Ok(rooms);
+        }
+        due.ask(listen);
+        let asked = Instant::now();
         let keys = keys::due(&self.prefix);
-        let arguments = vec![self.time.argument()];
-        let call = Call { script: "due", keys: &keys, arguments };
-        let mut rooms = ids(Answer::of(self.link.run(&call).await?)?)?;
+        let call = Call { script: "due", keys: &keys, arguments: vec![self.time.argument()] };
+        let mut answer = Answer::of(self.link.run(&call).await?)?;
+        let next = answer.maybe_number()?.map_or(DUE_KEPT, Duration::from_millis);
+        let mut rooms = ids(answer.list()?)?;
         rooms.sort();
+        due.keep(Told { rooms: rooms.clone(), until: asked + next.min(DUE_KEPT), as_of });
         Ok(rooms)
     }
 
-    async fn look_after_some(&self, round: &Round) -> Result<(), StoreError> {
+    async fn look_after_some(&self, due: &DueRooms) -> Result<(), StoreError> {
+        let round = &due.round;
         if let Some(cursor) = round.cursor() {
             let mut scan = redis::cmd("SSCAN");
             scan.arg(keys::rooms(&self.prefix)).arg(cursor).arg("COUNT").arg(DUE_CHECKED);
@@ -106,17 +182,21 @@ impl Rooms {
         }
         for room in round.next() {
             // A room that a newer release writes is looked after by that release's nodes.
-            if let Err(error) = self.look_after(&room).await {
+            if let Err(error) = self.look_after(&room, due).await {
                 tracing::debug!(%room, %error, "room {room} was not looked after: {error}");
             }
         }
         Ok(())
     }
 
-    async fn look_after(&self, room: &RoomId) -> Result<(), StoreError> {
+    async fn look_after(&self, room: &RoomId, due: &DueRooms) -> Result<(), StoreError> {
         match self.say("wants", room, Vec::new()).await? {
             Said::Done(mut reply) => {
                 let news = reply.outcome.text()?;
+                // It knows: most rooms that are looked after are idle or ticked every second.
+                if news == AT_ONCE && due.names(room) {
+                    return Ok(());
+                }
                 self.note_due(room, reply.mark, &news).await
             }
             // Newer than whatever the index has of it.

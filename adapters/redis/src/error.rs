@@ -13,6 +13,8 @@ pub enum OpenError {
     Prefix(String),
     #[error("the subscriber's task cannot be started outside of a Tokio runtime")]
     NoRuntime,
+    #[error("{0}; waiting does not mend that")]
+    Refused(String),
 }
 
 /// A call that brought no usable answer.
@@ -25,25 +27,29 @@ pub(crate) struct Failure {
     pub(crate) unanswered: bool,
     /// It took its time: neither an answer nor a refusal came by the deadline.
     pub(crate) silent: bool,
+    /// It will be the same until somebody changes the configuration.
+    pub(crate) lasting: bool,
 }
 
 impl Failure {
     /// Nothing was heard by the deadline.
     pub(crate) fn silence(text: String) -> Self {
-        Failure { text, connection_lost: true, unanswered: true, silent: true }
+        Failure { text, connection_lost: true, unanswered: true, silent: true, lasting: false }
     }
 
     /// The server answered, but nothing that a script of this release answers.
     pub(crate) fn odd_answer(what: &str) -> Self {
         let text =
             format!("it answered {what}, which no release of Jari does: is it the right server?");
-        Failure { text, connection_lost: false, unanswered: false, silent: false }
+        Failure { text, connection_lost: false, unanswered: false, silent: false, lasting: false }
     }
 }
 
 impl From<RedisError> for Failure {
     fn from(error: RedisError) -> Self {
         let said = error.to_string();
+        // rustls says so of every certificate that is not of this name, or that nobody trusted vouches for.
+        let lasting = is_refused_user(&error) || said.contains("invalid peer certificate");
         let text = match (error.kind(), error.code()) {
             (_, Some("OOM")) => format!(
                 "it is at its maxmemory, newcomers get no place ({said}); raise maxmemory or free memory"
@@ -53,7 +59,7 @@ impl From<RedisError> for Failure {
                     "it refuses writes since it cannot save ({said}); look at its disk and its log"
                 )
             }
-            (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
+            _ if is_refused_user(&error) => {
                 format!("it refused the user or password ({said})")
             }
             (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
@@ -80,8 +86,19 @@ impl From<RedisError> for Failure {
             connection_lost: moved || (dropped && !server),
             unanswered: !server,
             silent,
+            lasting,
         }
     }
+}
+
+/// Also where a client wraps what the server said, as that of a Cluster does.
+fn is_refused_user(error: &RedisError) -> bool {
+    let code = error.code();
+    error.kind() == ErrorKind::AuthenticationFailed
+        || matches!(code, Some("WRONGPASS" | "NOAUTH"))
+        || ["WRONGPASS", "NOAUTH", "AuthenticationFailed"]
+            .iter()
+            .any(|word| error.to_string().contains(word))
 }
 
 impl From<Failure> for StoreError {

@@ -5,6 +5,7 @@ use jari_line::{
     Settled, Tick, Ticket, WalkedIn, Word,
 };
 use jari_units::{Millis, SubjectKey, Timestamp};
+use redis::Value;
 
 use crate::answer::Answer;
 use crate::error::Failure;
@@ -33,6 +34,23 @@ pub(crate) fn read(mut entry: Answer) -> Result<RoomEvent, Failure> {
         })
     };
     read().ok_or_else(|| Failure::odd_answer(&format!("event {id} in a form it cannot read")))
+}
+
+/// The event in the word of it: its number, then each of an entry's names and values after its length. Nothing where the word
+/// has only the number, or is none that this release knows: the stream tells.
+pub(crate) fn told(word: &[u8]) -> Option<RoomEvent> {
+    let (number, mut rest) = word.split_at(word.iter().position(|byte| *byte == b' ')?);
+    let mut values = Vec::new();
+    while let Some(value) = rest.strip_prefix(b" ") {
+        let colon = value.iter().position(|byte| *byte == b':')?;
+        let length = std::str::from_utf8(&value[..colon]).ok()?.parse().ok()?;
+        let (value, more) = value[colon + 1..].split_at_checked(length)?;
+        values.push(Value::BulkString(value.to_vec()));
+        rest = more;
+    }
+    let id = Value::BulkString([number, b"-0"].concat());
+    let entry = Answer::of(Value::Array(vec![id, Value::Array(values)])).ok()?;
+    read(entry).ok().filter(|_| rest.is_empty())
 }
 
 impl Fields {
@@ -254,4 +272,32 @@ pub(crate) fn ticket_words(ticket: &Ticket) -> Vec<Vec<u8>> {
     let numbers = [pass.incarnation, pass.seq, u64::from(pass.grant), *no].map(decimal);
     let nonce = format!("{:032x}", u128::from_be_bytes(*nonce)).into_bytes();
     numbers.into_iter().chain([nonce]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_tells_an_event_whatever_bytes_it_has() {
+        let word = b"7 4:kind 6:joined 2:in 13:1700000000000 5:first 1:3 6:people 16:a b:9: \n\0\xffxyz123 7:granted 0: 8:deadline 2:90";
+        let event = told(word).expect("an event");
+        assert_eq!((event.event_no, event.incarnation), (7, 1_700_000_000_000));
+        let people = vec![SubjectKey(*b"a b:9: \n\0\xffxyz123")];
+        let (granted, deadline) = (SeqSet::default(), Millis(90));
+        assert_eq!(event.event, Event::Joined { first: 3, people, granted, deadline });
+        for cut in 0..word.len() {
+            assert_eq!(told(&word[..cut]), None, "{cut} bytes of it");
+        }
+        for other in [
+            &b"7"[..],
+            b"deleted",
+            b"room-1",
+            b"7 4:kind 6:unheard",
+            b"7 x",
+            b"7 9999999999999999999999:a",
+        ] {
+            assert_eq!(told(other), None, "{other:?}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! A subscription to one room: reads its stream from where the subscriber stands, in order and without gaps.
+//! A subscription to one room: takes events as they are told, and reads its stream where one is missing, in order and without
+//! gaps.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,6 +35,19 @@ impl Feed {
     ) -> Self {
         let (read, caught_up) = (VecDeque::new(), false);
         Feed { rooms, room, incarnation, after, read, caught_up, listener }
+    }
+
+    /// Takes what was told: the next event, or one that it has. Whether nothing need be read.
+    fn take(&mut self, word: &[u8]) -> bool {
+        let Some(event) = event_text::told(word) else { return false };
+        if event.incarnation != self.incarnation || event.event_no > self.after + 1 {
+            return false;
+        }
+        if event.event_no == self.after + 1 {
+            self.after = event.event_no;
+            self.read.push_back(Arc::new(event));
+        }
+        true
     }
 
     /// Reads what has come since, if anything has.
@@ -80,11 +94,12 @@ impl EventFeed for Feed {
                 if let Some(event) = self.read.pop_front() {
                     return Ok(event);
                 }
-                if self.caught_up {
-                    self.listener.wait(FEED_CHECK).await;
+                let woken = self.caught_up && self.listener.wait(FEED_CHECK).await;
+                // Noted as heard before reading, so that an event that comes after it ends the next wait at once.
+                let word = self.listener.look().filter(|_| woken);
+                if word.is_some_and(|word| self.take(&word)) {
+                    continue;
                 }
-                // Noted as heard before looking, so that an event that comes after the look ends the next wait at once.
-                self.listener.look();
                 match self.read_more().await {
                     Ok(()) => {}
                     Err(Trouble::Lost) => return Err(FeedLost),

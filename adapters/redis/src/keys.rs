@@ -45,7 +45,7 @@ pub(crate) fn due(prefix: &str) -> [String; 2] {
 
 /// Which node ticks which rooms. In the slot of the index that ticks follow: where the one is away, so is the other.
 pub(crate) fn leases(prefix: &str) -> String {
-    format!("{prefix}:{{:due}}:leases")
+    format!("{prefix}:{{:due}}:admitters")
 }
 
 /// Every room that was ever made.

@@ -16,7 +16,9 @@ mod flow_text;
 mod groups;
 mod keys;
 mod limits;
+mod line_store;
 mod link;
+mod options;
 mod outcomes;
 mod recovery_text;
 mod rooms;
@@ -29,4 +31,5 @@ mod tick_leases;
 mod wakes;
 
 pub use error::OpenError;
-pub use store::{RedisOptions, RedisStore};
+pub use options::RedisOptions;
+pub use store::RedisStore;

@@ -32,7 +32,8 @@ pub(crate) const BREAKER_FAILURES: u32 = 5;
 pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(100);
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(5);
 
-/// The connection that hears of new events is asked this often whether it still lives.
+/// The connection that hears of new events is asked this often whether it still lives, and as often for a channel that could
+/// not be had.
 pub(crate) const PING_EVERY: Duration = Duration::from_secs(5);
 
 /// A subscriber looks for events by itself this often, should a word of them ever be lost.
@@ -61,9 +62,14 @@ pub(crate) const DUE_CHECKED: usize = 16;
 /// twice the longest pause between its tries to connect.
 const ASKING_MAX: Millis = Millis(10_000);
 
-/// Between two rounds over all rooms: with few of them each was looked after four times a second by every node, which was
-/// most of what a line that stands cost its server. Short against the 5 s without a tick that make a lull.
-pub(crate) const ROUND_REST: Duration = Duration::from_secs(2);
+/// Between two rounds over all rooms: with few of them each would be looked after four times a second. A room that the index
+/// was not told of has had nobody in it until that moment, so that no lull begins before the round comes to it; and whoever
+/// asks there is told to the index by their node sooner ([`UNTICKED`], and a flush of presence).
+pub(crate) const ROUND_REST: Duration = Duration::from_secs(5);
+
+/// The index of due rooms is asked this often though no word came that it changed: words can be lost. Short against the 5 s
+/// without a tick that make a lull.
+pub(crate) const DUE_KEPT: Duration = Duration::from_secs(2);
 
 /// Receipts that one field of a room that recovers holds: a million are eight thousand fields, and a new one writes less
 /// than a kilobyte.
@@ -72,6 +78,10 @@ pub(crate) const RECEIPT_CHUNK: usize = 128;
 /// Bytes and events of one of the two segments that a room's stream keeps: some seconds of a rush, half an hour of ticks.
 const EV_SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
 const EV_SEGMENT_EVENTS: u64 = 2_048;
+
+/// Bytes of an event that is told whole with the word of it, and not read by each node: every tick, and the joins of some
+/// forty people. Larger ones would be sent to nodes that are late, which then read them again with others.
+const EV_TOLD_BYTES: u64 = 1_024;
 
 /// Entries of the index that one tick looks at to clear it of ended places: under a millisecond, and more than half of
 /// them are ended ones, more than a tick admits.
@@ -117,6 +127,7 @@ pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
         ("NODES_MAX", limits::NODES_MAX as u64),
         ("LINEAGE_MAX", limits::LINEAGE_MAX as u64),
         ("TOKEN", 1_000_000),
+        ("LEASE", limits::LEASE.0),
         ("TICK", limits::TICK.0),
         ("TICK_LATE", limits::TICK_LATE.0),
         ("SLEW", StoreClock::SLEW),
@@ -128,6 +139,7 @@ pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
         ("SIGNAL_SPAN_MAX", limits::SIGNAL_SPAN_MAX.0),
         ("EV_SEGMENT_BYTES", EV_SEGMENT_BYTES),
         ("EV_SEGMENT_EVENTS", EV_SEGMENT_EVENTS),
+        ("EV_TOLD_BYTES", EV_TOLD_BYTES),
         ("CLEAR_SHARE", CLEAR_SHARE),
         ("CLEAR_MIN", tidying.clear_min),
         ("REBASE_BITS", tidying.rebase_bits),

@@ -52,6 +52,16 @@ impl Link {
         }
     }
 
+    /// Connects, unless it is connected, and is answered. A server that wants a password says so only then.
+    pub(crate) async fn greet(&self) -> Result<(), Failure> {
+        self.command(&redis::cmd("PING")).await.map(|_| ())
+    }
+
+    /// The last call was answered.
+    pub(crate) fn is_well(&self) -> bool {
+        self.breaker.lock().is_well()
+    }
+
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
         let (number, mut connection, _place) = self.ready().await?;
         let answer = within(CALL_DEADLINE, command.query_async(&mut connection)).await;
@@ -64,7 +74,8 @@ impl Link {
         let refusal = self.breaker.lock().refusal(Instant::now());
         if let Some((refusal, silent)) = refusal {
             let text = format!("{:?} does not answer: {refusal}", self.address);
-            return Err(Failure { text, connection_lost: false, unanswered: true, silent });
+            let refused = Failure::silence(text);
+            return Err(Failure { connection_lost: false, silent, ..refused });
         }
         let (number, connection) = self.connected().await?;
         Ok((number, connection, place))

@@ -1,6 +1,7 @@
 //! Calling a room's scripts and reading its state: what each answer means, before anybody looks at the outcome.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use jari_line::{Dump, LostHistory};
 use jari_ports::{Clock, Reply, StoreError};
@@ -39,6 +40,8 @@ pub(crate) struct Rooms {
     pub(crate) link: Link,
     pub(crate) prefix: String,
     pub(crate) time: Time,
+    /// How often this node has told the index of due rooms something new.
+    pub(crate) told_index: AtomicU64,
 }
 
 /// What a script answered.
@@ -50,6 +53,10 @@ pub(crate) enum Said {
 }
 
 impl Rooms {
+    pub(crate) fn new(link: Link, prefix: String, time: Time) -> Self {
+        Rooms { link, prefix, time, told_index: AtomicU64::new(0) }
+    }
+
     pub(crate) fn keys(&self, room: &RoomId) -> RoomKeys {
         RoomKeys::new(&self.prefix, room)
     }

@@ -13,11 +13,15 @@ macro_rules! part {
     };
 }
 
+const KEYS: &str = part!("keys");
+const WHOLE: &str = part!("whole");
 const ROOM: &str = part!("room");
 const HOME: &str = part!("home");
 const GUARD: &str = part!("guard");
 /// What every operation on an existing room begins with.
 const BASE: &[&str] = &[
+    KEYS,
+    WHOLE,
     ROOM,
     HOME,
     GUARD,
@@ -30,10 +34,16 @@ const BASE: &[&str] = &[
 
 /// The same for what only looks and gives nothing: it may be asked of a copy of the room, too.
 const OF_COPIES: &[&str] =
-    &[ROOM, GUARD, part!("bits"), part!("passes"), part!("descent"), part!("due")];
+    &[KEYS, WHOLE, ROOM, GUARD, part!("bits"), part!("passes"), part!("descent"), part!("due")];
 
 /// The same for a room that may not be there.
-const RECOVER: &[&str] = &[ROOM, HOME, part!("bits"), part!("passes")];
+const RECOVER: &[&str] = &[KEYS, WHOLE, ROOM, HOME, part!("bits"), part!("passes")];
+
+/// For a room that may not be there, and needs nothing more.
+const BARE: &[&str] = &[KEYS, WHOLE, ROOM];
+
+/// What follows a room: asked by every node for every event, so it reads a handful of scalars instead of a hundred.
+const GLANCE: &[&str] = &[KEYS, part!("glance"), ROOM, HOME, GUARD];
 
 /// May write at `maxmemory`: what it frees, or what nobody may lose by a full store, is worth its few bytes.
 const ALLOW_OOM: &str = "allow-oom";
@@ -62,8 +72,8 @@ macro_rules! source {
 }
 
 const SOURCES: &[Source] = &[
-    source!("create", "", &[ROOM, HOME], ["clock", "settings", "fresh", "due"]),
-    source!("delete", ALLOW_OOM, &[ROOM], []),
+    source!("create", "", &[KEYS, WHOLE, ROOM, HOME], ["clock", "settings", "fresh", "due"]),
+    source!("delete", ALLOW_OOM, BARE, []),
     source!("join", "", BASE, ["subjects", "phase", "call", "flow"]),
     source!("leave", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("seen", ALLOW_OOM, BASE, []),
@@ -81,11 +91,12 @@ const SOURCES: &[Source] = &[
     source!("end_pass", ALLOW_OOM, BASE, ["ids", "ends"]),
     source!("revoke", ALLOW_OOM, BASE, ["subjects", "ends"]),
     source!("change", ALLOW_OOM, BASE, ["subjects", "ends", "phase", "settings", "flow"]),
-    source!("read", READS, &[ROOM, HOME, GUARD, part!("at_home")], []),
-    source!("events", READS, &[ROOM, HOME, GUARD], []),
+    source!("read", READS, &[KEYS, WHOLE, ROOM, HOME, GUARD, part!("at_home")], []),
+    source!("events", READS, GLANCE, []),
     source!("report", ALLOW_OOM, OF_COPIES, ["phase", "report"]),
-    source!("set_group", ALLOW_OOM, &[ROOM], []),
+    source!("set_group", ALLOW_OOM, BARE, []),
     source!("group", ALLOW_OOM, &[], []),
+    source!("lease", ALLOW_OOM, &[], []),
     source!("recover", ALLOW_OOM, RECOVER, ["clock", "settings", "fresh", "descent", "sets"]),
     source!("restore", ALLOW_OOM, BASE, ["settings", "sets"]),
     source!("reattach", ALLOW_OOM, BASE, ["subjects", "sets", "receipts"]),

@@ -1,22 +1,26 @@
-//! One connection on which a node hears that rooms have new events. Only wakes: the events themselves are read from the
-//! room's stream, so that a lost word costs time and never an event.
+//! One connection on which a node hears that rooms have new events, and that the index of due rooms changed. What is
+//! new stands elsewhere too and is read there, so that a lost word costs time and never an event.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt};
 use parking_lot::Mutex;
 use redis::{PushInfo, PushKind, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, interval, timeout};
 
 use crate::address::Address;
 use crate::breaker::pause_after;
 use crate::connect::Connection;
-use crate::limits::{CALL_DEADLINE, CONNECT_DEADLINE, PING_EVERY};
+use crate::limits::{CALL_DEADLINE, CONNECT_DEADLINE, PARALLEL, PING_EVERY};
+
+/// What came last on a channel; nothing where it is only to be looked at.
+type Word = Option<Arc<[u8]>>;
 
 /// The channels listened to, and how many listen to each.
-type Channels = Arc<Mutex<HashMap<String, watch::Sender<()>>>>;
+type Channels = Arc<Mutex<HashMap<String, watch::Sender<Word>>>>;
 
 #[derive(Debug)]
 enum Order {
@@ -31,11 +35,11 @@ pub(crate) struct Wakes {
     orders: UnboundedSender<Order>,
 }
 
-/// Hears of one room's events.
+/// Hears of one channel: a room's events, or the index.
 #[derive(Debug)]
 pub(crate) struct Listener {
     channel: String,
-    woken: watch::Receiver<()>,
+    woken: watch::Receiver<Word>,
     channels: Channels,
     orders: UnboundedSender<Order>,
 }
@@ -54,7 +58,7 @@ impl Wakes {
         let mut channels = self.channels.lock();
         let known = channels.get(channel);
         let woken = known.map(watch::Sender::subscribe).unwrap_or_else(|| {
-            let sender = watch::Sender::new(());
+            let sender = watch::Sender::new(None);
             let woken = sender.subscribe();
             channels.insert(channel.to_owned(), sender);
             // Not received once the task has ended with the runtime: nobody waits then.
@@ -67,15 +71,20 @@ impl Wakes {
 }
 
 impl Listener {
-    /// What comes from now on wakes the next [`wait`](Listener::wait).
-    pub(crate) fn look(&mut self) {
-        self.woken.borrow_and_update();
+    /// What came last. What comes from now on wakes the next [`wait`](Listener::wait).
+    pub(crate) fn look(&mut self) -> Word {
+        self.woken.borrow_and_update().clone()
     }
 
-    /// Waits until the room may have new events, at most so long.
-    pub(crate) async fn wait(&mut self, at_most: Duration) {
+    /// Something has come since the last [`look`](Listener::look).
+    pub(crate) fn has_news(&self) -> bool {
         // The sender lives in the list for as long as any listener does.
-        let _woken_or_late = timeout(at_most, self.woken.changed()).await;
+        self.woken.has_changed().unwrap_or(true)
+    }
+
+    /// Waits until something comes, at most so long. Whether it did.
+    pub(crate) async fn wait(&mut self, at_most: Duration) -> bool {
+        timeout(at_most, self.woken.changed()).await.is_ok()
     }
 }
 
@@ -135,23 +144,26 @@ impl Task {
             Err(_) => return End::Lost("it did not answer in time".into()),
         };
         let wanted: Vec<String> = self.channels.lock().keys().cloned().collect();
-        for channel in wanted {
-            if let Err(why) = self.subscribe(&mut connection, &channel).await {
-                return End::Lost(why);
-            }
-        }
+        let mut missing = match self.subscribe_each(&connection, wanted).await {
+            Ok(missing) => missing,
+            Err(why) => return End::Lost(why),
+        };
         *failures = 0;
+        let mut tries = interval(PING_EVERY);
         loop {
             let lost = tokio::select! {
                 order = orders.recv() => match order {
                     None => return End::Unwanted,
-                    Some(order) => self.follow(&mut connection, order).await,
+                    Some(order) => self.follow(&mut connection, order, &mut missing).await,
                 },
                 push = pushes.recv() => match push {
                     None => Err("it was closed".to_owned()),
                     Some(push) => self.take(&mut connection, push).await,
                 },
-                () = tokio::time::sleep(PING_EVERY) => ping(&mut connection).await,
+                _ = tries.tick(), if !missing.is_empty() => {
+                    self.try_again(&connection, &mut missing).await
+                },
+                () = tokio::time::sleep(PING_EVERY) => self.ping(&mut connection).await,
             };
             if let Err(why) = lost {
                 return End::Lost(why);
@@ -159,17 +171,65 @@ impl Task {
         }
     }
 
-    async fn follow(&self, connection: &mut Connection, order: Order) -> Result<(), String> {
+    async fn follow(
+        &self,
+        connection: &mut Connection,
+        order: Order,
+        missing: &mut Vec<String>,
+    ) -> Result<(), String> {
         match order {
-            Order::Listen(channel) => self.subscribe(connection, &channel).await,
+            Order::Listen(channel) => {
+                missing.extend(self.subscribe_each(connection, vec![channel]).await?);
+                Ok(())
+            }
             Order::Leave(channel) => {
                 // Somebody may have come again since.
                 if self.channels.lock().contains_key(&channel) {
                     return Ok(());
                 }
-                within(connection.unsubscribe(&channel)).await
+                missing.retain(|other| *other != channel);
+                let left = within(connection.unsubscribe(&channel)).await;
+                // Of a Cluster that shard alone may be gone, and with it what it would have told.
+                if connection.is_cluster() { Ok(()) } else { left }
             }
         }
+    }
+
+    /// Subscribes to each of these, and tells which could not be had: of a Cluster one shard may be away, and what the others
+    /// tell is heard all the same.
+    async fn subscribe_each(
+        &self,
+        connection: &Connection,
+        channels: Vec<String>,
+    ) -> Result<Vec<String>, String> {
+        let subscribing = channels.into_iter().map(|channel| {
+            let mut connection = connection.clone();
+            async move { (self.subscribe(&mut connection, &channel).await, channel) }
+        });
+        let mut subscribing = stream::iter(subscribing).buffer_unordered(PARALLEL);
+        let mut missing = Vec::new();
+        while let Some((subscribed, channel)) = subscribing.next().await {
+            match subscribed {
+                Err(why) if !connection.is_cluster() => return Err(why),
+                Err(_) => missing.push(channel),
+                Ok(()) => {}
+            }
+        }
+        Ok(missing)
+    }
+
+    /// One of those that could not be had, and all the others where it can be by now.
+    async fn try_again(
+        &self,
+        connection: &Connection,
+        missing: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let Some(one) = missing.pop() else { return Ok(()) };
+        let still = self.subscribe_each(connection, vec![one]).await?;
+        let rest = if still.is_empty() { std::mem::take(missing) } else { Vec::new() };
+        missing.extend(still);
+        missing.extend(self.subscribe_each(connection, rest).await?);
+        Ok(())
     }
 
     /// Subscribes, and then wakes: what happened before the server knew of us is only found by looking.
@@ -179,10 +239,22 @@ impl Task {
         Ok(())
     }
 
+    /// A connection that died without a word is found out.
+    async fn ping(&self, connection: &mut Connection) -> Result<(), String> {
+        match within(redis::cmd("PING").exec_async(connection)).await {
+            // It asks all its servers, and mends by itself the connections to those that are there.
+            Err(_) if connection.is_cluster() => {
+                self.wake_all();
+                Ok(())
+            }
+            answered => answered,
+        }
+    }
+
     async fn take(&self, connection: &mut Connection, push: PushInfo) -> Result<(), String> {
         let channel = push.data.first().and_then(text_of);
         match (push.kind, channel) {
-            (PushKind::SMessage, Some(channel)) => self.wake(channel),
+            (PushKind::SMessage, Some(channel)) => self.tell(channel, bytes_of(push.data.get(1))),
             // A Cluster moved the slot: the room's events come from another server now.
             (PushKind::SUnsubscribe, Some(channel))
                 if self.channels.lock().contains_key(channel) =>
@@ -200,14 +272,18 @@ impl Task {
     }
 
     fn wake(&self, channel: &str) {
+        self.tell(channel, None);
+    }
+
+    fn tell(&self, channel: &str, word: Word) {
         if let Some(sender) = self.channels.lock().get(channel) {
-            sender.send_replace(());
+            sender.send_replace(word);
         }
     }
 
     fn wake_all(&self) {
         self.channels.lock().values().for_each(|sender| {
-            sender.send_replace(());
+            sender.send_replace(None);
         });
     }
 }
@@ -220,14 +296,16 @@ fn text_of(value: &Value) -> Option<&str> {
     }
 }
 
+fn bytes_of(value: Option<&Value>) -> Word {
+    match value {
+        Some(Value::BulkString(bytes)) => Some(bytes.as_slice().into()),
+        _ => None,
+    }
+}
+
 async fn within(call: impl Future<Output = redis::RedisResult<()>>) -> Result<(), String> {
     match timeout(CALL_DEADLINE, call).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => Err("it did not answer in time".to_owned()),
     }
-}
-
-/// A connection that died without a word is found out.
-async fn ping(connection: &mut Connection) -> Result<(), String> {
-    within(redis::cmd("PING").exec_async(connection)).await
 }

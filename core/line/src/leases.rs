@@ -43,6 +43,28 @@ impl Leases {
         self.admitters.remove(&node).is_some()
     }
 
+    /// An admitter was heard from, where it is one: a renewal that changes nothing else need not be written here.
+    pub fn hear(&mut self, node: NodeId, at: Timestamp) {
+        if let Some(admitter) = self.admitters.get_mut(&node) {
+            admitter.heard_at = at;
+        }
+    }
+
+    /// Whether the same admitters hold the same, whenever they were heard from.
+    #[must_use]
+    pub fn is_held_as(&self, other: &Leases) -> bool {
+        let held = |leases: &Leases| -> Vec<_> {
+            leases.admitters.iter().map(|(node, admitter)| (*node, admitter.holds)).collect()
+        };
+        held(self) == held(other)
+    }
+
+    /// Whether the node is one of the admitters.
+    #[must_use]
+    pub fn has(&self, node: NodeId) -> bool {
+        self.admitters.contains_key(&node)
+    }
+
     /// How many there are, as of the last renewal.
     #[must_use]
     pub fn admitters(&self) -> usize {
@@ -127,6 +149,21 @@ mod tests {
         let got = leases.renew(2, at(600));
         evenly(&[kept, got]);
         assert_eq!(leases.renew(1, at(1_000)), kept, "and then nothing moves");
+    }
+
+    #[test]
+    fn who_was_heard_from_since_holds_what_they_held() {
+        let mut leases = Leases::default();
+        let held = settle(&mut leases, &[1, 2], START);
+        let before = leases.clone();
+        leases.hear(1, at(1_500));
+        leases.hear(3, at(1_500));
+        assert!(leases.is_held_as(&before), "to be heard from makes nobody an admitter");
+        assert!(leases.has(1) && !leases.has(3));
+        assert_eq!(leases.renew(2, at(2_000)), held[1]);
+        assert!(leases.is_held_as(&before), "nothing has moved");
+        assert_eq!(leases.renew(2, at(3_500)), BundleSet::ALL, "silent since 1,500");
+        assert!(!leases.is_held_as(&before));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod options;
 mod protect;
 mod records;
 mod serve;
+mod store_wait;
 mod traces;
 
 pub use machine::{SystemClock, SystemEntropy};

@@ -17,7 +17,8 @@ pub(crate) enum Lines {
 }
 
 impl Lines {
-    /// Opens the store. The embedded one takes its time from `clock`; on Redis the server's is everybody's.
+    /// Opens the store. The embedded one takes its time from `clock`; on Redis the server's is everybody's, and it need not
+    /// answer yet.
     pub(crate) async fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<Lines, ServeError> {
         let Store { data_dir, url, key_prefix, ca_file, joins: _ } = config.store.clone();
         let Some(url) = url else {
@@ -29,7 +30,14 @@ impl Lines {
         if let Some(file) = ca_file {
             options = options.trust(std::fs::read(&file).map_err(|source| unusable(file, source))?);
         }
-        Ok(Lines::Redis(Arc::new(RedisStore::open(options)?)))
+        let store = RedisStore::open(options)?;
+        if let Some(error) = store.greet().await? {
+            tracing::warn!(
+                %error,
+                "{error}. This node starts all the same: it is not ready (/readyz) until the store answers, and tells visitors when to come back"
+            );
+        }
+        Ok(Lines::Redis(Arc::new(store)))
     }
 
     pub(crate) fn port(&self) -> Arc<dyn LineStore> {

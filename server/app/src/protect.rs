@@ -23,6 +23,7 @@ use tokio_rustls::TlsAcceptor;
 use url::Url;
 
 use crate::bootstrap::{TENANT, entry};
+use crate::store_wait::until_it_answers;
 
 /// What people read on the page of a room that was made for a site; its operator gives it a better name.
 const TITLE: (&str, &str) = ("대기실", "Waiting room");
@@ -143,7 +144,11 @@ pub(crate) async fn make_rooms(state: &AppState, rules: &Rules) -> Result<Vec<Ro
         let told =
             serde_json::json!({"room": rule.room.as_str(), "guards": rule.name()}).to_string();
         let entry = entry("room.create", format!("room:{}", rule.room), room.created_at, &told);
-        if ensure_room(state, room, entry).await? {
+        let is_away =
+            |error: &StartError| matches!(error, StartError::Store(error) if error.is_away());
+        let ensure = || ensure_room(state, room.clone(), entry.clone());
+        let what = format!("room {}, which {} needs,", rule.room, rule.name());
+        if until_it_answers(&what, is_away, ensure).await? {
             tracing::info!(room = %rule.room, "made the room {}, which guards {}", rule.room, rule.name());
             made.push(rule.room.clone());
         }

@@ -10,6 +10,7 @@ use jari_records::Records;
 use thiserror::Error;
 
 use crate::lines::Lines;
+use crate::store_wait::until_it_answers;
 
 /// The control data's file in the data folder.
 pub(crate) const RECORDS_FILE: &str = "records.db";
@@ -89,7 +90,10 @@ async fn on_server(
     if holds_something(&file) {
         return Err(RecordsError::Here { file, place });
     }
-    if records.signing_keys().await?.is_empty() && !line.rooms().await?.is_empty() {
+    // Empty ones may be of another installation than the line, which alone can tell: it is waited for.
+    let begins = records.signing_keys().await?.is_empty();
+    let rooms = || line.rooms();
+    if begins && !until_it_answers("a first start", StoreError::is_away, rooms).await?.is_empty() {
         return Err(RecordsError::Empty { folder: folder.to_owned(), place });
     }
     let file = folder.join(ELSEWHERE_FILE);

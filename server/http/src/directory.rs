@@ -2,9 +2,11 @@
 //! Writes no definition: operators' handlers do, then tell here.
 
 mod adopt;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use arc_swap::ArcSwap;
 use jari_line::{Change, GroupSettings, Past, RecoverOutcome, Settings};
@@ -13,7 +15,7 @@ use jari_units::{GroupId, Incarnation, Mark, RoomId};
 use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 
-use adopt::Owed;
+use adopt::{AWAY_MAX, Owed};
 
 use crate::jitter::Jitter;
 use crate::losses::Losses;
@@ -21,6 +23,7 @@ use crate::room::RoomRuntime;
 use crate::room::recovery::recover;
 use crate::state::StartError;
 use crate::store_calls::StoreCalls;
+use crate::store_health::StoreHealth;
 
 type Rooms = HashMap<RoomId, Arc<RoomEntry>>;
 
@@ -42,6 +45,10 @@ pub struct RoomEntry {
     calls: Arc<StoreCalls>,
     losses: Arc<Losses>,
     jitter: Arc<Jitter>,
+    /// Of what holds this room: of a Cluster one shard may be away. One a room, so that it is bounded as rooms are.
+    health: Arc<StoreHealth>,
+    /// Somebody asks after it until it answers.
+    watched: AtomicBool,
     definition: ArcSwap<RoomDefinition>,
     runtime: OnceCell<Arc<RoomRuntime>>,
     /// The newest incarnation of the room that an operator has deleted.
@@ -83,8 +90,9 @@ impl RoomEntry {
         }
         let load = || {
             let definition = self.definition();
-            let (store, jitter) = ((self.calls.clone(), self.losses.clone()), self.jitter.clone());
-            let (settings, stop) = (wanted(&definition), self.stop.clone());
+            let store = (self.calls.clone(), self.health.clone(), self.losses.clone());
+            let (settings, jitter) = (wanted(&definition), self.jitter.clone());
+            let stop = self.stop.clone();
             async move { RoomRuntime::load(&definition, settings, store, jitter, stop).await }
         };
         self.runtime.get_or_try_init(load).await.cloned()
@@ -114,10 +122,10 @@ fn wanted(definition: &RoomDefinition) -> Settings {
 
 impl RoomDirectory {
     /// Reads all definitions and makes the store agree with them: has lost rooms recovered, pushes changed settings, sets
-    /// groups.
+    /// groups. What a store that is away does not take is owed to it: the rooms are here, and wait for it.
     ///
     /// # Errors
-    /// Where control or the store does not answer.
+    /// Where control does not answer, or the store refuses for another reason than being away.
     pub async fn start(
         calls: Arc<StoreCalls>,
         losses: Arc<Losses>,
@@ -129,22 +137,44 @@ impl RoomDirectory {
         for group in control.groups().await? {
             directory.groups.lock().await.insert(group.id, group.settings);
         }
+        let mut pending = 0;
         for definition in control.rooms().await? {
-            match directory.settle(&definition).await {
+            // One that does not answer is not asked once for each room.
+            let settled = match pending < AWAY_MAX {
+                true => directory.settle(&definition).await,
+                false => Err(StoreError::Unavailable("it did not answer before".to_owned())),
+            };
+            match settled {
+                Ok(()) => pending = 0,
                 // Whether it lost anything is being found out: it is owed its settings until then.
-                Err(StoreError::LostHistory(_)) => {
-                    directory.owed.lock().rooms.insert(definition.id.clone());
+                Err(StoreError::LostHistory(_)) => directory.owe(&definition),
+                Err(error) if error.is_away() => {
+                    if pending == 0 {
+                        let room = &definition.id;
+                        tracing::warn!(%room, %error, "room {room} waits for its store: {error}");
+                    }
+                    pending += 1;
+                    directory.owe(&definition);
                 }
-                settled => settled?,
+                Err(error) => return Err(error.into()),
             }
             directory.insert(definition);
         }
         let groups = directory.groups.lock().await.clone();
+        if pending >= AWAY_MAX {
+            directory.owed.lock().groups = true;
+            return Ok(directory);
+        }
         match directory.push_groups(&groups).await {
-            Err(StoreError::LostHistory(_)) => {}
+            // Owed, as long as it fails.
+            Err(error) if error.is_away() || matches!(error, StoreError::LostHistory(_)) => {}
             pushed => pushed?,
         }
         Ok(directory)
+    }
+
+    fn owe(&self, definition: &RoomDefinition) {
+        self.owed.lock().rooms.insert(definition.id.clone());
     }
 
     #[must_use]
@@ -374,6 +404,8 @@ impl RoomDirectory {
             calls: self.calls.clone(),
             losses: self.losses.clone(),
             jitter: self.jitter.clone(),
+            health: Arc::default(),
+            watched: AtomicBool::new(false),
             definition: ArcSwap::from_pointee(definition),
             runtime: OnceCell::new(),
             doomed: parking_lot::Mutex::default(),

@@ -3,6 +3,7 @@
 mod arrival;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
@@ -101,7 +102,7 @@ pub(crate) struct Live {
 /// 503 `store_unavailable` or `recovering` where the room lets nobody pass while the store is down, or has lost the pass.
 pub(crate) async fn check(
     state: &AppState,
-    entry: &RoomEntry,
+    entry: &Arc<RoomEntry>,
     headers: &HeaderMap,
     address: IpAddr,
 ) -> Result<Passage, Refusal> {
@@ -130,7 +131,7 @@ async fn checked(
     headers: &HeaderMap,
 ) -> Result<Passage, Refusal> {
     let room = entry.definition();
-    if let Some(passage) = on_store_failure(state, &room)? {
+    if let Some(passage) = on_store_failure(state, entry, &room)? {
         return Ok(passage);
     }
     let token = match identity::pass(state, &room.id, headers) {
@@ -167,14 +168,22 @@ fn store_unavailable() -> Passage {
     Passage::Unchecked { why: "store_unavailable", cookies: Vec::new() }
 }
 
-/// The room's policy, where the store is known to be down.
-fn on_store_failure(state: &AppState, room: &RoomDefinition) -> Result<Option<Passage>, Refusal> {
+/// The room's policy, where the store is known to be down: all of it, or what holds this room.
+fn on_store_failure(
+    state: &AppState,
+    entry: &Arc<RoomEntry>,
+    room: &RoomDefinition,
+) -> Result<Option<Passage>, Refusal> {
     let health = &state.store_health;
+    if room.on_store_failure != OnStoreFailure::Wait {
+        entry.watch();
+    }
+    let refusing = health.refusing_for().max(entry.refusing_for());
     match room.on_store_failure {
-        OnStoreFailure::Refuse if health.down_for().is_some() => {
+        OnStoreFailure::Refuse if health.down_for().or(entry.down_for()).is_some() => {
             Err(Refusal::new(Code::StoreUnavailable))
         }
-        OnStoreFailure::Pass if health.refusing_for() >= Some(FAIL_OPEN_AFTER) => {
+        OnStoreFailure::Pass if refusing >= Some(FAIL_OPEN_AFTER) => {
             state.metrics.passed_unchecked(room.id.as_str());
             Ok(Some(store_unavailable()))
         }

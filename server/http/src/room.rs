@@ -48,6 +48,7 @@ use crate::losses::Losses;
 use crate::metrics::{self, Cache, RoomCounts, RoomEvents};
 use crate::options::Joins;
 use crate::store_calls::StoreCalls;
+use crate::store_health::StoreHealth;
 use batcher::{Batcher, Queue};
 use counts::Counts;
 use goodbyes::Goodbyes;
@@ -107,11 +108,11 @@ impl RoomRuntime {
     pub async fn load(
         definition: &RoomDefinition,
         settings: Settings,
-        (calls, losses): (Arc<StoreCalls>, Arc<Losses>),
+        (calls, health, losses): (Arc<StoreCalls>, Arc<StoreHealth>, Arc<Losses>),
         jitter: Arc<Jitter>,
         stop: CancellationToken,
     ) -> Result<Arc<Self>, StoreError> {
-        let operations = Arc::new(Operations::new(definition.into(), calls, losses));
+        let operations = Arc::new(Operations::new(definition.into(), calls, health, losses));
         let live = recovery::read(&operations, &settings, Past::default()).await?;
         let (reached, _) = watch::channel(live.ledger().mark());
         let events = RoomEvents::of(live.ledger());
@@ -382,7 +383,9 @@ impl RoomRuntime {
             live.apply(event)?;
             self.counts.add_dwells(&dwells);
             let ticked = event.event.tick().is_some();
-            let frame = (ticked && self.hub.has_streams()).then(|| line_frame(&live));
+            // Asked in any case: who opens a stream from now on is told the line as it is.
+            let news = ticked && live.take_untold();
+            let frame = (news && self.hub.has_streams()).then(|| line_frame(&live));
             ((before, live.ledger().serving()), frame, live.ledger().mark(), dwells)
         };
         if matches!(event.event, Event::Settled(_)) {
@@ -454,7 +457,7 @@ impl RoomRuntime {
                 return Err(error);
             }
         }
-        self.operations.attend(self.operations.mark()).await
+        self.operations.attend_in_turn().await
     }
 
     /// Sends which passes were used; what could not be sent goes with the next.

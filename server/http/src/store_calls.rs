@@ -54,13 +54,37 @@ impl StoreCalls {
         operation: &'static str,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
+        let answer = self.measured(operation, call).await;
+        self.health.note(&answer);
+        answer
+    }
+
+    /// As [`run`](StoreCalls::run), for a call on one room, whose own health this is.
+    ///
+    /// # Errors
+    /// As [`run`](StoreCalls::run).
+    pub async fn run_on<T>(
+        &self,
+        room: &StoreHealth,
+        operation: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let answer = self.run(operation, call).await;
+        room.note(&answer);
+        answer
+    }
+
+    async fn measured<T>(
+        &self,
+        operation: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let mut span = trace::within().map(|within| within.child(format!("store {operation}")));
         let start = Instant::now();
         let answer = timeout(STORE_DEADLINE, call).await.unwrap_or_else(|_| {
             let seconds = STORE_DEADLINE.as_secs();
             Err(StoreError::Silent(format!("no answer to {operation} in {seconds} s")))
         });
-        self.health.note(&answer);
         let outcome = StoreOutcome::of(&answer);
         self.metrics.store_answered(operation, outcome, start.elapsed());
         if let Some(span) = span.as_mut().filter(|_| outcome != StoreOutcome::Answered) {

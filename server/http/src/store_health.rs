@@ -1,10 +1,15 @@
-//! Whether the store answers, and since when not. Measures only; who passes then is the gate's decision.
+//! Whether the store answers, and since when not: all of it, and what holds one room, for of a Cluster one shard may be gone.
+//! Measures only; who passes then is the gate's decision.
 
 use std::time::Duration;
 
 use jari_ports::StoreError;
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+/// What is known of one room counts for so long after its last call: then it may be over. Above what a watch takes to ask
+/// once more, with a call that is given up.
+const KNOWN_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub struct StoreHealth(Mutex<Since>);
@@ -15,24 +20,27 @@ struct Since {
     down: Option<Instant>,
     /// The first call of those in a row that were refused, with no silent one among them.
     refusing: Option<Instant>,
+    /// The last call, however it went.
+    noted: Option<Instant>,
 }
 
 impl StoreHealth {
     /// Notes how a call went. Any refusal but [`is_away`](StoreError::is_away) is an answer.
     pub fn note<T>(&self, answer: &Result<T, StoreError>) {
+        let now = Instant::now();
         let mut since = self.0.lock();
         match answer {
             Err(StoreError::Unavailable(_)) => {
-                let now = Instant::now();
                 since.down.get_or_insert(now);
                 since.refusing.get_or_insert(now);
             }
             Err(StoreError::Silent(_)) => {
-                since.down.get_or_insert_with(Instant::now);
+                since.down.get_or_insert(now);
                 since.refusing = None;
             }
             _ => *since = Since::default(),
         }
+        since.noted = Some(now);
     }
 
     /// For how long no call has been answered; `None` where the last one was.
@@ -45,6 +53,12 @@ impl StoreHealth {
     #[must_use]
     pub fn refusing_for(&self) -> Option<Duration> {
         self.0.lock().refusing.map(|since| since.elapsed())
+    }
+
+    /// Whether a call was made so lately that what is known of it is so still.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.0.lock().noted.is_some_and(|at| at.elapsed() < KNOWN_FOR)
     }
 }
 
@@ -73,6 +87,19 @@ mod tests {
         let unknown: Result<(), _> = Err(StoreError::UnknownRoom("a".parse().expect("an id")));
         health.note(&unknown);
         assert_eq!((health.down_for(), health.refusing_for()), (None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_heard_long_ago_is_not_known() {
+        let health = StoreHealth::default();
+        assert!(!health.is_known());
+        health.note(&refused());
+        tokio::time::advance(4 * SECOND).await;
+        assert!(health.is_known());
+        tokio::time::advance(SECOND).await;
+        assert!(!health.is_known());
+        health.note(&Ok(()));
+        assert!(health.is_known());
     }
 
     #[tokio::test(start_paused = true)]

@@ -44,6 +44,47 @@ impl Cluster {
         format!("redis+cluster://{}", hosts.join(","))
     }
 
+    /// Sends each primary a command that is answered with OK.
+    ///
+    /// # Panics
+    /// Where one refuses.
+    pub fn tell_all(&self, command: &str) {
+        self.nodes.iter().for_each(|node| expect_ok(node, command));
+    }
+
+    /// Of `keys`, one of a primary that has none of the slots of `others`, and is not the one that is asked where slots are: it
+    /// may be killed.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[must_use]
+    pub fn apart(&self, keys: impl IntoIterator<Item = String>, others: &[&str]) -> String {
+        self.find(keys, |at| at != 0 && others.iter().all(|other| self.owner_of(other).1 != at))
+    }
+
+    /// Of `keys`, one of another primary than `other`'s.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[must_use]
+    pub fn apart_from(&self, keys: impl IntoIterator<Item = String>, other: &str) -> String {
+        self.find(keys, |at| self.owner_of(other).1 != at)
+    }
+
+    /// Of `keys`, one of the same primary as `other`'s.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[must_use]
+    pub fn together(&self, keys: impl IntoIterator<Item = String>, other: &str) -> String {
+        self.find(keys, |at| self.owner_of(other).1 == at)
+    }
+
+    fn find(&self, keys: impl IntoIterator<Item = String>, fits: impl Fn(usize) -> bool) -> String {
+        let found = keys.into_iter().find(|key| fits(self.owner_of(key).1));
+        found.expect("enough keys for every primary")
+    }
+
     /// The primary that has the slot of `key`.
     ///
     /// # Panics

@@ -1,20 +1,6 @@
--- The room's scalars, numbers as text, and how an operation records its event and answers. Decides nothing.
---
--- Every key is in KEYS; ARGV begins with the test clock's time (empty in production) and the caller's mark.
-local S, SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, EV, GROUP, T, T2, KNOWN, SHOWN, HELD, RECEIPTS,
-  FREE, NODES, LANDED = unpack(KEYS)
+-- The room's scalars, and how an operation records its event and answers. Decides nothing.
 
--- tostring() keeps 14 digits only; places and incarnations have up to 16.
-local function text(number)
-  return string.format('%.0f', number)
-end
-
--- The stored texts by name, and the same as numbers (nil where it is empty or no number).
-local raw = {}
-do
-  local flat = redis.call('HGETALL', S)
-  for i = 1, #flat, 2 do raw[flat[i]] = flat[i + 1] end
-end
+-- The same as numbers (nil where it is empty or no number).
 local room = setmetatable({}, { __index = function(numbers, name)
   local value = raw[name] and tonumber(raw[name])
   rawset(numbers, name, value)
@@ -63,7 +49,14 @@ local function record(kind, fields)
     put('ev_bytes', 0)
   end
   store()
-  redis.call('SPUBLISH', EV, text(no))
+  local word = { text(no) }
+  if bytes <= EV_TOLD_BYTES then
+    -- Small enough to tell instead of being read: its fields as in the stream, each after its length.
+    for _, value in ipairs({ 'kind', kind, 'in', raw.incarnation, unpack(fields) }) do
+      word[#word + 1] = ' ' .. #value .. ':' .. value
+    end
+  end
+  redis.call('SPUBLISH', EV, table.concat(word))
 end
 
 -- What the index of due rooms must be told with the answer: the room's next tick, 'never', or '' for nothing new.

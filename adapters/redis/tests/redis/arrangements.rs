@@ -60,9 +60,54 @@ async fn over_tls_with_a_certificate_of_ones_own() {
     store.join(&room, Mark::NONE, vec![subject(1)]).await.expect("joined");
     let event = timeout(PATIENCE, event).await.expect("it is told").expect("it ran");
     assert_eq!(event.expect("no gap").event_no, 2);
+    assert_eq!(store.greet().await.expect("it is trusted"), None);
     let stranger = RedisStore::open(options).expect("the store opens");
     let told = stranger.read(&room).await.expect_err("nobody vouches for it").to_string();
     assert!(told.contains("certificate"), "{told}");
+    // No waiting makes it another certificate, nor one of that name.
+    let by_name = RedisOptions::new(format!("rediss://localhost:{tls_port}"));
+    let pem = std::fs::read(&certificate).expect("it was made");
+    let by_name = RedisStore::open(by_name.trust(pem)).expect("the store opens");
+    for store in [stranger, by_name] {
+        let refused = refused_for_good(&store).await;
+        assert!(refused.contains("certificate"), "{refused}");
+    }
+}
+
+/// Why it is of no use to wait for the servers.
+async fn refused_for_good(store: &RedisStore) -> String {
+    let mut last = None;
+    let refused = async {
+        loop {
+            match store.greet().await {
+                Err(error) => return error.to_string(),
+                Ok(Some(error)) => last = Some(error),
+                Ok(None) => panic!("it should be refused"),
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let told = timeout(PATIENCE, refused).await;
+    told.unwrap_or_else(|_| panic!("it is not told, but {last:?}"))
+}
+
+/// A wrong password or none is told from a server that is not there, on one server and on a Cluster.
+#[tokio::test]
+async fn what_waiting_mends_is_told_from_what_it_does_not() {
+    let server = Server::start_with(Kind::Redis, &["--requirepass", "s3cret"]);
+    let open = |url: String| RedisStore::open(RedisOptions::new(url)).expect("the store opens");
+    let at = |user: &str, port: u16| open(format!("redis://{user}127.0.0.1:{port}"));
+    assert_eq!(at(":s3cret@", server.port()).greet().await.expect("that is it"), None);
+    for user in [":wrong@", ""] {
+        let refused = refused_for_good(&at(user, server.port())).await;
+        assert!(refused.contains("password") && !refused.contains("wrong@"), "{refused}");
+    }
+    let nobody = at("", jari_servers::free_port()).greet().await;
+    assert!(matches!(nobody, Ok(Some(StoreError::Unavailable(_)))), "{nobody:?}");
+    let cluster = Cluster::start(Kind::Redis);
+    cluster.tell_all("CONFIG SET requirepass s3cret");
+    let refused = refused_for_good(&open(cluster.url().replace("//", "//:wrong@"))).await;
+    assert!(refused.contains("password"), "{refused}");
 }
 
 /// A room's slot moves to another node while people join: nobody is lost and no number is given twice. What another server

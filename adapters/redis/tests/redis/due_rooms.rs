@@ -108,3 +108,79 @@ async fn older_news_changes_nothing() {
     store.leave(&id(1), Mark::NONE, vec![subject(1)]).await.expect("left");
     assert_eq!(server.ask("EXISTS jari:{:due}:at"), ":1", "an index that knows more keeps it");
 }
+
+/// A node by the server's own clock.
+fn by_its_clock(server: &Server) -> RedisStore {
+    RedisStore::open(RedisOptions::new(server.url())).expect("the store opens")
+}
+
+/// How often the server was asked which rooms are due: nothing else reads a sorted set by its scores here.
+fn questions(server: &Server) -> usize {
+    let stats = server.ask("INFO commandstats");
+    let ranges = stats.lines().find_map(|line| line.strip_prefix("cmdstat_zrange:calls="));
+    ranges.map_or(0, |rest| {
+        let calls = rest.split(',').next().expect("a number of calls");
+        // Two for each: who is due, and when the next one will be.
+        calls.parse::<usize>().expect("a number") / 2
+    })
+}
+
+async fn soon<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let asking = async {
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(ROUND_WITHIN, asking).await.unwrap_or_else(|_| panic!("{what}"))
+}
+
+/// What the index said is kept: looks between its news ask nothing.
+#[tokio::test]
+async fn issue_4_an_index_that_did_not_change_is_not_asked_again() {
+    let server = Server::start(Kind::Redis);
+    let node = by_its_clock(&server);
+    node.create(&id(1), Settings::default()).await.expect("created");
+    node.join(&id(1), Mark::NONE, vec![subject(1)]).await.expect("joined");
+    let start = Instant::now();
+    let before = questions(&server);
+    while start.elapsed() < Duration::from_secs(3) {
+        assert_eq!(node.due().await.expect("it answers"), [id(1)]);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // One at the beginning, one when the word is listened for, one whenever two seconds are over.
+    let most = 3 + start.elapsed().as_secs() as usize / 2;
+    let asked = questions(&server) - before;
+    assert!(asked <= most, "asked {asked} times in {:?}, {most} at most", start.elapsed());
+}
+
+/// What another node tells the index is known by word, far sooner than it would be asked for; and openings come in time.
+#[tokio::test]
+async fn issue_4_news_of_the_index_reach_every_node_at_once() {
+    let server = Server::start(Kind::Redis);
+    let (one, two) = (by_its_clock(&server), by_its_clock(&server));
+    one.create(&id(1), Settings::default()).await.expect("created");
+    // Until it has heard that it is heard, a node asks as before.
+    soon("both listen", async || {
+        let _ = (one.due().await, two.due().await);
+        (server.ask_list("PUBSUB SHARDNUMSUB jari:{:due}:at").last()? == ":2").then_some(())
+    })
+    .await;
+    let mut quickest = Duration::MAX;
+    for round in 0..5 {
+        soon("nobody is there", async || two.due().await.ok()?.is_empty().then_some(())).await;
+        one.join(&id(1), Mark::NONE, vec![subject(round)]).await.expect("joined");
+        let told = Instant::now();
+        soon("somebody is", async || (two.due().await.ok()? == [id(1)]).then_some(())).await;
+        quickest = quickest.min(told.elapsed());
+        one.leave(&id(1), Mark::NONE, vec![subject(round)]).await.expect("left");
+    }
+    assert!(quickest < Duration::from_millis(500), "{quickest:?}");
+    let now = one.read(&id(1)).await.expect("read").outcome.clocks().now;
+    let opens_at = Some(now + Millis(2_500));
+    let later = Settings { opens_at, ..Settings::default() };
+    two.create(&id(2), later).await.expect("created");
+    soon("it opens", async || (one.due().await.ok()? == [id(2)]).then_some(())).await;
+}

@@ -65,10 +65,40 @@ async fn leases_of_a_newer_release_are_left_alone_and_said_to_be() {
     let server = Server::start(Kind::Redis);
     let node = RedisStore::open(RedisOptions::new(server.url())).expect("the store opens");
     node.renew(1).await.expect("it answers");
-    server.ask("HSET jari:{:due}:leases data \"\\xff\"");
+    let newer = u64::MAX >> 11;
+    server.ask(&format!("HSET jari:{{:due}}:admitters data \"\\xff\" version {newer}"));
     let told = node.renew(1).await.expect_err("it cannot be read").to_string();
     assert!(told.contains("format 255") && told.contains("finish the upgrade"), "{told}");
-    assert_eq!(server.ask("HGET jari:{:due}:leases version"), "1");
+    assert_eq!(server.ask("HGET jari:{:due}:admitters version"), newer.to_string());
+}
+
+/// While nothing moves a renewal is one call, and the other admitter's does not make it two.
+#[tokio::test]
+async fn issue_4_a_renewal_that_moves_nothing_is_one_call() {
+    const ROUNDS: u64 = 20;
+    let server = Server::start(Kind::Redis);
+    let open = || RedisStore::open(RedisOptions::new(server.url())).expect("the store opens");
+    let nodes = [open(), open()];
+    let renew = async || {
+        let one = nodes[0].renew(1).await.expect("it answers");
+        let two = nodes[1].renew(2).await.expect("it answers");
+        (one, two)
+    };
+    let mut shared = renew().await;
+    while shared.0.bundles.len() != shared.1.bundles.len() {
+        shared = renew().await;
+    }
+    let mut counted = BTreeMap::new();
+    renew().await;
+    calls_since(&server, &mut counted);
+    for _ in 0..ROUNDS {
+        let (one, two) = renew().await;
+        assert_eq!((one.bundles, two.bundles), (shared.0.bundles, shared.1.bundles));
+    }
+    let calls = calls_since(&server, &mut counted);
+    let asked = calls.get("evalsha").copied().unwrap_or_default();
+    // A machine that stands still for two seconds makes a renewal late, and then it is two calls.
+    assert!((2 * ROUNDS..=2 * ROUNDS + 4).contains(&asked), "{asked}: {calls:?}");
 }
 
 /// How often the server was asked for each command since the last call.

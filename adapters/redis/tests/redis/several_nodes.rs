@@ -165,3 +165,40 @@ async fn a_stream_is_bounded_and_says_what_it_lost() {
     let mut late = store.subscribe(&room, flips - 1_000).await.expect("subscribed");
     assert_eq!(late.next().await.expect("kept").event_no, flips - 999);
 }
+
+/// Ticks and the like come with the word of them; only what is large, or was missed, is read.
+#[tokio::test]
+async fn issue_4_small_events_are_told_and_not_read() {
+    const TICKS: u64 = 20;
+    let server = Server::start(Kind::Redis);
+    let (one, two) = (node(&server.url(), None), node(&server.url(), None));
+    let room = id("told");
+    let settings = Settings { capacity: 0, ..Settings::default() };
+    one.create(&room, settings).await.expect("created");
+    let read = two.read(&room).await.expect("read");
+    let mut replica = Replica::new(read.outcome);
+    let mut feed = two.subscribe(&room, read.mark.event_no).await.expect("subscribed");
+    let joined = one.join(&room, Mark::NONE, people(1..=5)).await.expect("joined").mark;
+    follow(&mut replica, &mut feed, joined).await;
+    let reads = || {
+        let stats = server.ask("INFO commandstats");
+        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_xrange:calls="));
+        let calls = line.and_then(|rest| rest.split(',').next()?.parse::<u64>().ok());
+        calls.unwrap_or_default()
+    };
+    // The word that it is listened to is an invitation to look.
+    let ticked = one.admit(&room, Mark::NONE).await.expect("ticked").mark;
+    follow(&mut replica, &mut feed, ticked).await;
+    let before = reads();
+    for _ in 0..TICKS {
+        let ticked = one.admit(&room, Mark::NONE).await.expect("ticked").mark;
+        follow(&mut replica, &mut feed, ticked).await;
+    }
+    let read = reads() - before;
+    assert!(read <= 2, "{read} of {TICKS} ticks were read");
+    assert_eq!(*replica.ledger(), one.read(&room).await.expect("read").outcome);
+    let many = one.join(&room, Mark::NONE, people(6..=400)).await.expect("joined").mark;
+    follow(&mut replica, &mut feed, many).await;
+    assert!(reads() > before + read, "so many people are read");
+    assert_eq!(*replica.ledger(), one.read(&room).await.expect("read").outcome);
+}

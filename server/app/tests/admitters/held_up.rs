@@ -10,7 +10,7 @@ const CAPACITY: u64 = 120;
 const RATE_PER_S: u64 = 10;
 
 /// A room that the node which was there first goes on ticking beside a second one.
-fn room_of_the_first() -> String {
+pub(crate) fn room_of_the_first() -> String {
     let ids = (0..).map(|n| format!("held-{n}"));
     let is_first = |id: &String| {
         let room: RoomId = id.parse().expect("an id");

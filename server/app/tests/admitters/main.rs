@@ -2,11 +2,13 @@
 //! many, too soon or out of order. What happened is read from the rooms' streams, and checked by `watch`.
 
 mod clocks;
+mod cut_off;
 mod groups;
 mod held_up;
 mod leases;
 mod nodes;
 mod proxy;
+mod quiet;
 mod roles;
 mod stopped;
 mod watch;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -14,6 +14,8 @@ const HELD_MAX: usize = 4_096;
 pub(crate) struct Proxy {
     port: u16,
     held: watch::Sender<bool>,
+    /// The other way: what the server sends.
+    deaf: watch::Sender<bool>,
     kept: Arc<AtomicUsize>,
 }
 
@@ -23,13 +25,14 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("bound").port();
         let (held, kept) = (watch::Sender::new(false), Arc::new(AtomicUsize::new(0)));
-        let (gate, count) = (held.subscribe(), kept.clone());
+        let deaf = watch::Sender::new(false);
+        let (gates, count) = ([held.subscribe(), deaf.subscribe()], kept.clone());
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, to, gate.clone(), count.clone()));
+                tokio::spawn(carry(client, to, gates.clone(), count.clone()));
             }
         });
-        Proxy { port, held, kept }
+        Proxy { port, held, deaf, kept }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -42,25 +45,41 @@ impl Proxy {
         self.held.send_replace(true);
     }
 
+    /// From now on nothing arrives on either side: a network that is gone.
+    pub(crate) fn cut(&self) {
+        self.deaf.send_replace(true);
+        self.hold();
+    }
+
     /// All that was sent meanwhile arrives. How many bytes that is.
     pub(crate) fn release(&self) -> usize {
+        self.deaf.send_replace(false);
         self.held.send_replace(false);
         self.kept.load(Ordering::SeqCst)
     }
 }
 
-async fn carry(client: TcpStream, to: u16, gate: watch::Receiver<bool>, kept: Arc<AtomicUsize>) {
+async fn carry(
+    client: TcpStream,
+    to: u16,
+    [gate, back]: [watch::Receiver<bool>; 2],
+    kept: Arc<AtomicUsize>,
+) {
     let Ok(server) = TcpStream::connect(("127.0.0.1", to)).await else { return };
-    let ((mut from_client, mut to_client), (mut from_server, to_server)) =
+    let ((mut from_client, to_client), (mut from_server, to_server)) =
         (client.into_split(), server.into_split());
     let (pieces, taken) = mpsc::channel(HELD_MAX);
     let watching = gate.clone();
     tokio::spawn(deliver(taken, gate, to_server));
-    tokio::spawn(async move { _ = copy(&mut from_server, &mut to_client).await });
+    let (answers, answered) = mpsc::channel(HELD_MAX);
+    tokio::spawn(deliver(answered, back.clone(), to_client));
+    tokio::spawn(
+        async move { take(&mut from_server, &answers, &back, &AtomicUsize::new(0)).await },
+    );
     take(&mut from_client, &pieces, &watching, &kept).await;
 }
 
-/// Takes what a node sends, until it hangs up.
+/// Takes what one side sends, until it hangs up.
 async fn take(
     from: &mut OwnedReadHalf,
     pieces: &mpsc::Sender<Vec<u8>>,

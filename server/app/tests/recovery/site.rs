@@ -15,7 +15,7 @@ use jari_ports::{
 };
 use jari_records::Records;
 use jari_testkit::{EveryRoom, TestClock, eventually};
-use jari_units::{GroupId, Millis, RoomId, Timestamp};
+use jari_units::{GroupId, Mark, Millis, RoomId, Timestamp};
 use reqwest::Client;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -213,6 +213,12 @@ impl Site {
     pub(crate) async fn run_for(&self, span: Millis) {
         let end: Timestamp = self.ledger().await.clocks().now + span;
         self.drive("the time has come", |_| {}, |room| room.clocks().now >= end).await;
+    }
+
+    /// How far the node's replica is.
+    pub(crate) fn mark_of(&self, node: &Node) -> Mark {
+        let entry = node.state.rooms.get(&room_id()).expect("it is defined");
+        entry.loaded().expect("somebody asked there").read(|live| live.ledger().mark())
     }
 
     /// Waits until a node knows of the loss.

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use jari_api::PlaceStatus;
-use jari_line::Settings;
-use jari_ports::OnStoreFailure;
+use jari_line::{Loss, Past, RecoverOutcome, Settings};
+use jari_ports::{LineStore, OnStoreFailure};
+use jari_testkit::eventually;
 use url::Url;
 
 use crate::check::{one_each, order};
 use crate::people::{Person, all};
-use crate::site::{Node, Site};
+use crate::site::{Node, Site, room_id};
 
 const PEOPLE: usize = 60;
 
@@ -96,4 +97,27 @@ async fn issue_4_what_only_a_dead_node_knew_comes_back_by_receipts() {
     assert!(positions.last().is_some_and(|last| *last <= PEOPLE as u64));
     let (_, view) = site.person().join(&behind.url).await;
     assert!(view.is_some_and(|view| view.seq > PEOPLE as u64));
+}
+
+/// Another node has it recovered, and this one's feed never says so: its next answer does.
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_an_answer_of_a_newer_history_makes_a_node_read_the_room_again() {
+    let settings = Settings { capacity: 0, ..Settings::default() };
+    let site = Site::new(settings.clone(), OnStoreFailure::Wait).await;
+    let first = site.node().await;
+    let mut person = site.person();
+    assert_eq!(person.join(&first.url).await.0, 201);
+    first.kill();
+    let node = site.node().await;
+    site.store.deafen(true);
+    assert_eq!(person.poll(&node.url).await.0, 200);
+    site.store.fall_back();
+    // As a node does that has noticed first.
+    let seen = Loss::Seen(Past { mark: site.mark_of(&node), origin: None });
+    let another = site.store.recover(&room_id(), settings, seen, u64::MAX).await.expect("answered");
+    assert_ne!(another.outcome, RecoverOutcome::NothingLost);
+    eventually("the node is at the new history", async || {
+        (site.mark_of(&node).incarnation == another.mark.incarnation).then_some(())
+    })
+    .await;
 }

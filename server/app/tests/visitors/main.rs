@@ -5,6 +5,7 @@ mod bodies;
 mod breakable;
 mod cookies;
 mod cross_origin;
+mod deletion_race;
 mod entries;
 mod gate;
 mod joining;
@@ -14,7 +15,9 @@ mod on_redis;
 mod opening;
 mod places;
 mod raw_stream;
+mod redis_away_at_start;
 mod redis_faults;
+mod redis_shard;
 mod returns;
 mod store_down;
 mod streams;
@@ -22,7 +25,11 @@ mod streams_by_nginx;
 mod streams_off_http;
 mod tokens;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use jari_api::admin::{PacerBody, RoomBody};
+use jari_testkit::TestApp;
+use serde_json::json;
 
 /// Nobody is admitted by the tick: whoever joins waits until a test says otherwise.
 fn still(room: &mut RoomBody) {
@@ -32,4 +39,11 @@ fn still(room: &mut RoomBody) {
 /// Whoever joins is admitted by the next tick.
 fn open(room: &mut RoomBody) {
     room.settings.rate_per_s = 1_000.0;
+}
+
+/// Makes the line another one, so that streams are told of it: one that stands is not told again.
+async fn move_line(app: &TestApp, room: &str) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let text = json!({"text": NEXT.fetch_add(1, Ordering::Relaxed).to_string()});
+    app.operator().steer(room, "announce", text).await.expect(200);
 }

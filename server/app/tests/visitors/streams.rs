@@ -1,7 +1,7 @@
 //! The event stream: what a place is told as it happens, who may open one, and how it ends.
 
 use jari_api::{PlaceStatus, PlaceView};
-use jari_testkit::TestApp;
+use jari_testkit::{TestApp, eventually};
 use reqwest::Method;
 use serde_json::json;
 
@@ -20,9 +20,8 @@ async fn a_stream_tells_the_place_then_the_line_then_the_turn() {
     for secret in ["place_token", "stream_key", "pass", "visitor_token"] {
         assert!(place.json().get(secret).is_none(), "{secret} is in a frame");
     }
-    let line = stream.next_of("line").await;
-    assert_eq!(line.json()["waiting"], 2);
-    assert!(line.id.contains('-'), "{line:?}");
+    assert_eq!(place.json()["line"]["waiting"], 2, "the line as it is now comes with it");
+    assert!(place.id.contains('-'), "{place:?}");
 
     let admit = json!({"count": 1});
     let _ = app.operator().steer(&room, "admit", admit.clone()).await.expect(200);
@@ -125,8 +124,13 @@ async fn who_streams_is_present() {
     let mut stream = visitor.events(&room).await;
     // Two windows and more, in steps that the room does not take for an outage.
     for _ in 0..6 {
+        let before = app.operator().stats(&room).await.now;
         app.clock().advance(jari_units::Millis(3_500));
-        stream.next_of("line").await;
+        eventually("the room ticks", async || {
+            let now = app.operator().stats(&room).await.now;
+            (now.0.since(before.0).0 >= 3_500).then_some(())
+        })
+        .await;
     }
     let _ = app.operator().steer(&room, "admit", json!({"count": 1})).await.expect(200);
     stream.next_of("admitted").await;
@@ -144,4 +148,31 @@ async fn a_deleted_rooms_streams_end() {
     assert!(deleted.status.is_success(), "{}", deleted.text());
     stream.next_of("ended").await;
     visitor.poll(&room).await.problem(404, "unknown_room");
+}
+
+/// A line that stands is told once: streams are quiet but for their heartbeats, and hear at once when it moves.
+#[tokio::test]
+async fn issue_4_a_line_that_stands_sends_no_frame_twice() {
+    const TICKS: u64 = 4;
+    let app = TestApp::start().await;
+    let room = app.create_room(still).await;
+    let visitor = app.visitor();
+    visitor.wait_in(&room).await;
+    let ticked = async |beyond: u64| {
+        let from = app.operator().stats(&room).await.now;
+        eventually("the room ticks on", async || {
+            let now = app.operator().stats(&room).await.now;
+            (now.0.since(from.0).0 >= beyond * 1_000).then_some(())
+        })
+        .await;
+    };
+    // Whatever the join moved has been told by then.
+    ticked(2).await;
+    let mut stream = visitor.events(&room).await;
+    assert_eq!(stream.next().await.expect("the place").event, "place");
+    ticked(TICKS).await;
+    let text = json!({"text": "soon"});
+    app.operator().steer(&room, "announce", text).await.expect(200);
+    let next = stream.next().await.expect("the stream goes on");
+    assert_eq!((next.event.as_str(), &next.json()["notice"]["text"]), ("line", &json!("soon")));
 }

@@ -9,7 +9,7 @@ use jari_testkit::TestApp;
 use serde_json::json;
 
 use crate::raw_stream::Raw;
-use crate::still;
+use crate::{move_line, still};
 
 /// An nginx in front of a server, and where it listens.
 fn nginx(app: &TestApp, version: &str) -> (Balancer, SocketAddr) {
@@ -49,6 +49,7 @@ async fn issue_3_streams_pass_a_real_nginx() {
         let head = raw.until("\r\n\r\n").await;
         assert!(head.starts_with("HTTP/1.1 200") && head.contains("text/event-stream"), "{head}");
         raw.until("event: place\n").await;
+        move_line(&app, &room).await;
         raw.until("event: line\n").await;
         let admit = json!({"count": 1});
         let _ = app.operator().steer(&room, "admit", admit).await.expect(200);

@@ -5,7 +5,7 @@ use jari_testkit::{TestApp, eventually};
 use serde_json::json;
 
 use crate::raw_stream::Raw;
-use crate::still;
+use crate::{move_line, still};
 
 /// A room in which one person waits, and their place token.
 async fn waiting(app: &TestApp) -> (String, String) {
@@ -58,6 +58,7 @@ async fn issue_3_a_stream_leaves_with_the_headers_of_its_layers() {
         }
         let place = raw.until("\n\n").await;
         assert!(place.starts_with("id: ") && place.contains("event: place\n"), "{place}");
+        move_line(&app, &room).await;
         raw.until("event: line\n").await;
     }
     until_streams(&app, 0).await;
@@ -99,6 +100,7 @@ async fn issue_3_pipelined_requests_are_answered_in_order_and_none_after_the_str
     assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 21, "{answers}");
     assert_eq!(answers.matches("\"server_time\"").count(), 20, "{answers}");
     raw.until("event: place\n").await;
+    move_line(&app, &room).await;
     let more = raw.until("event: line\n").await;
     assert!(!more.contains("HTTP/1.1"), "{more}");
 }
@@ -115,6 +117,7 @@ async fn issue_3_earlier_answers_that_wait_for_the_peer_are_whole() {
     let answers = raw.until("text/event-stream\r\n").await;
     assert_eq!(answers.matches(&document).count(), 20);
     raw.until("event: place\n").await;
+    move_line(&app, &room).await;
     raw.until("event: line\n").await;
 }
 
@@ -136,6 +139,7 @@ async fn issue_3_a_head_request_and_a_request_with_a_body_stay() {
     raw.send(&ask).await;
     let head = raw.until("\r\n\r\n").await;
     assert!(head.contains("transfer-encoding: chunked") && !has_left(&head), "{head}");
+    move_line(&app, &room).await;
     raw.until("event: line\n").await;
 }
 
@@ -149,6 +153,7 @@ async fn issue_3_a_stream_of_http2_stays() {
     assert_eq!((answer.version(), answer.status().as_u16()), (reqwest::Version::HTTP_2, 200));
     assert!(!answer.headers().contains_key("connection"));
     let mut text = String::new();
+    move_line(&app, &room).await;
     while !text.contains("event: line\n") {
         let chunk = answer.chunk().await.expect("it is open").expect("it goes on");
         text.push_str(&String::from_utf8_lossy(&chunk));
@@ -187,6 +192,7 @@ async fn issue_3_closed_and_half_closed_peers_are_noticed() {
     until_streams(&app, 2).await;
     drop(open.pop());
     until_streams(&app, 1).await;
+    move_line(&app, &room).await;
     open[0].until("event: line\n").await;
 }
 
@@ -218,6 +224,7 @@ async fn issue_3_after_a_restart_a_stream_resumes_with_its_last_event_id() {
     let (room, token) = waiting(&app).await;
     let mut raw = Raw::connect(&app).await;
     raw.send(&ask("GET", "1.1", &room, &token)).await;
+    move_line(&app, &room).await;
     raw.until("event: line\n").await;
     let app = app.restart().await;
     let rest = raw.rest().await;

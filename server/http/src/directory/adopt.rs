@@ -12,6 +12,10 @@ use jari_units::RoomId;
 
 use super::RoomDirectory;
 
+/// So many rooms in a row for which the store does not answer, and it is taken to be away: each keeps operators waiting. One
+/// alone may be what a newer release wrote, or be on the one shard that is gone.
+pub(super) const AWAY_MAX: usize = 3;
+
 /// What the store has not taken yet.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
@@ -99,18 +103,19 @@ impl RoomDirectory {
         answer.and(self.settle_each(&alone).await?)
     }
 
-    /// Settles as many as can be. The inner error is one room's own; the outer one is a store that is down, which would
-    /// keep operators waiting once for each room.
+    /// Settles as many as can be. The inner error is one room's own; the outer one is a store that is away.
     async fn settle_each(
         &self,
         rooms: &[&Arc<RoomDefinition>],
     ) -> Result<Result<(), StoreError>, StoreError> {
-        let mut answer = Ok(());
+        let (mut answer, mut away) = (Ok(()), 0);
         for room in rooms {
-            match self.settle_one(room).await {
-                Err(error) if error.is_away() => return Err(error),
-                settled => answer = answer.and(settled),
+            let settled = self.settle_one(room).await;
+            away = if settled.as_ref().is_err_and(StoreError::is_away) { away + 1 } else { 0 };
+            if away == AWAY_MAX {
+                return settled.map(Ok);
             }
+            answer = answer.and(settled);
         }
         Ok(answer)
     }

@@ -1,6 +1,8 @@
 //! `GET /v1/gate/{room}`: whether a request may pass to what the room protects (forward auth). Each proxy has its own way
 //! of asking; what is decided is the same.
 
+use std::net::IpAddr;
+
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::LOCATION;

@@ -57,7 +57,8 @@ async fn subscribe(runtime: &RoomRuntime) -> Result<Box<dyn EventFeed>, StoreErr
     let operations = runtime.operations();
     let after = runtime.read(|live| live.ledger().mark().event_no);
     let store = &operations.calls.store;
-    operations.calls.run("subscribe", store.subscribe(&operations.room.id, after)).await
+    let subscribe = store.subscribe(&operations.room.id, after);
+    operations.calls.run_on(&operations.health, "subscribe", subscribe).await
 }
 
 async fn follow_feed(runtime: &RoomRuntime, feed: &mut dyn EventFeed) {

@@ -10,6 +10,9 @@ use jari_line::{Event, Ledger, OutOfOrder, Phase, Replica, RoomEvent};
 pub struct Live {
     replica: Replica,
     line: Arc<LineView>,
+    /// It has been another one since streams were told of it last, though it may be the same again: who opened a stream in
+    /// between was told the other.
+    untold: bool,
 }
 
 impl Live {
@@ -17,7 +20,7 @@ impl Live {
     pub fn new(ledger: Ledger) -> Self {
         let replica = Replica::new(ledger);
         let line = Arc::new(line_view(&replica));
-        Live { replica, line }
+        Live { replica, line, untold: false }
     }
 
     #[must_use]
@@ -42,9 +45,18 @@ impl Live {
     pub(crate) fn apply(&mut self, event: &RoomEvent) -> Result<(), OutOfOrder> {
         self.replica.apply(event)?;
         if moves_the_line(&event.event) {
-            self.line = Arc::new(line_view(&self.replica));
+            let line = line_view(&self.replica);
+            if line != *self.line {
+                self.line = Arc::new(line);
+                self.untold = true;
+            }
         }
         Ok(())
+    }
+
+    /// Whether streams have to be told of the line. Call it for each frame that is due, and tell them where it is so.
+    pub(crate) fn take_untold(&mut self) -> bool {
+        std::mem::take(&mut self.untold)
     }
 }
 
@@ -113,5 +125,42 @@ fn line_view(replica: &Replica) -> LineView {
         opens_at,
         reopens_at,
         message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jari_line::{Change, Done, LostHistory, Room, Settings};
+    use jari_units::{Mark, SubjectKey, Timestamp};
+
+    use super::*;
+
+    /// A room where nobody is let in, and its replica.
+    fn still() -> (Room, Live) {
+        let settings = Settings { capacity: 0, ..Settings::default() };
+        let room = Room::create(settings, Timestamp(1_000), 0).outcome;
+        let live = Live::new(room.read());
+        (room, live)
+    }
+
+    fn take<T>(live: &mut Live, done: Result<Done<T>, LostHistory>) {
+        let event = done.expect("no mark").event.expect("something happened");
+        live.apply(&event).expect("in order");
+    }
+
+    #[test]
+    fn a_line_that_stands_is_told_once_and_one_that_moved_and_is_back_again_is_told_too() {
+        let (mut room, mut live) = still();
+        assert!(!live.take_untold(), "whoever comes is told it anyway");
+        let people = [SubjectKey([1; 16]), SubjectKey([2; 16])];
+        take(&mut live, room.join(Mark::NONE, &people));
+        assert!(live.take_untold());
+        for second in 2..5 {
+            take(&mut live, room.admit(Mark::NONE, Timestamp(second * 1_000), None));
+            assert!(!live.take_untold(), "nothing is new but the time");
+        }
+        take(&mut live, room.change(Mark::NONE, Change::Pause));
+        take(&mut live, room.change(Mark::NONE, Change::Resume));
+        assert!(live.take_untold(), "a stream that was opened in between saw it paused");
     }
 }

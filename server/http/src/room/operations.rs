@@ -1,6 +1,7 @@
 //! The store's operations on one room, each with the room's newest mark. Batches nothing, decides nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jari_line::{
     AdmitNow, AdmitNowOutcome, AdmitOutcome, Change, ChangeOutcome, EndOutcome, ExtendOutcome,
@@ -9,13 +10,20 @@ use jari_line::{
     Telling, Ticket,
 };
 use jari_ports::{Reply, StoreError};
+use jari_units::limits::ATTEND_EVERY;
 use jari_units::{Incarnation, Mark, Millis, PassId, SubjectKey};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::recovery;
 use crate::losses::{Defined, Losses};
 use crate::store_calls::StoreCalls;
+use crate::store_health::StoreHealth;
+
+/// A node that attended does not say so again before this: half of what the store records at most, so that each record is
+/// made in its time.
+const ATTEND_REST: Duration = Duration::from_millis(ATTEND_EVERY.0 / 2);
 
 /// A join's outcome and the incarnation its numbers belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +36,14 @@ pub struct Joined {
 pub(crate) struct Operations {
     pub(crate) room: Defined,
     pub(crate) calls: Arc<StoreCalls>,
+    /// Of what holds this room.
+    pub(crate) health: Arc<StoreHealth>,
     losses: Arc<Losses>,
     marks: Mutex<Marks>,
     /// An answer showed that the store has less than this node has seen.
     lost: Notify,
+    /// In which incarnation this node has attended last, and when.
+    attended: Mutex<Option<(Incarnation, Instant)>>,
 }
 
 #[derive(Debug, Default)]
@@ -43,25 +55,32 @@ struct Marks {
 }
 
 impl Operations {
-    pub(crate) fn new(room: Defined, calls: Arc<StoreCalls>, losses: Arc<Losses>) -> Self {
-        let (marks, lost) = Default::default();
-        Operations { room, calls, losses, marks, lost }
+    pub(crate) fn new(
+        room: Defined,
+        calls: Arc<StoreCalls>,
+        health: Arc<StoreHealth>,
+        losses: Arc<Losses>,
+    ) -> Self {
+        let (marks, lost, attended) = Default::default();
+        Operations { room, calls, health, losses, marks, lost, attended }
     }
 
     pub(crate) fn mark(&self) -> Mark {
         self.marks.lock().newest
     }
 
-    /// Takes in what the store told of itself.
-    pub(crate) fn note(&self, told: Mark) {
+    /// Takes in what the store told of itself. Whether that is of a newer history than any before.
+    pub(crate) fn note(&self, told: Mark) -> bool {
         let mut marks = self.marks.lock();
         if told.is_behind(&marks.newest) {
-            return;
+            return false;
         }
-        if told.incarnation > marks.newest.incarnation {
+        let newer = told.incarnation > marks.newest.incarnation;
+        if newer {
             marks.before = marks.newest;
         }
         marks.newest = told;
+        newer
     }
 
     /// The highest mark that was answered before the present incarnation; the replica that stood at `replica` may lag
@@ -95,9 +114,14 @@ impl Operations {
         operation: &'static str,
         call: impl Future<Output = Result<Reply<T>, StoreError>>,
     ) -> Result<Reply<T>, StoreError> {
-        let answer = self.calls.run(operation, call).await;
+        let answer = self.calls.run_on(&self.health, operation, call).await;
         match &answer {
-            Ok(reply) => self.note(reply.mark),
+            Ok(reply) => {
+                // Another node has had it recovered. A feed may never say so: what it follows is over.
+                if self.note(reply.mark) {
+                    self.read_again();
+                }
+            }
             Err(StoreError::LostHistory(_) | StoreError::UnknownRoom(_)) => self.read_again(),
             Err(StoreError::UnknownGroup(_)) => self.losses.note(),
             Err(StoreError::Unavailable(_) | StoreError::Silent(_)) => {}
@@ -181,6 +205,20 @@ impl Operations {
     ) -> Result<Reply<SignalOutcome>, StoreError> {
         let call = self.calls.store.signal(&self.room.id, self.mark(), source, load, span);
         self.run("signal", call).await
+    }
+
+    /// The same, where it is time: the store records it seldom anyway.
+    pub(crate) async fn attend_in_turn(&self) -> Result<(), StoreError> {
+        let mark = self.mark();
+        let rests = |(incarnation, at): &(Incarnation, Instant)| {
+            *incarnation == mark.incarnation && at.elapsed() < ATTEND_REST
+        };
+        if self.attended.lock().as_ref().is_some_and(rests) {
+            return Ok(());
+        }
+        self.attend(mark).await?;
+        *self.attended.lock() = Some((mark.incarnation, Instant::now()));
+        Ok(())
     }
 
     pub(crate) async fn restore(&self, telling: Telling) -> Result<RestoreOutcome, StoreError> {

@@ -61,7 +61,7 @@ pub(super) async fn read(
 ) -> Result<Live, StoreError> {
     let (calls, room) = (&operations.calls, &operations.room.id);
     let seen = operations.mark();
-    let read = async || calls.run("read", calls.store.read(room)).await;
+    let read = async || calls.run_on(&operations.health, "read", calls.store.read(room)).await;
     let reply = match read().await {
         Ok(reply) if !reply.mark.is_behind(&seen) => reply,
         Ok(_) | Err(StoreError::UnknownRoom(_) | StoreError::LostHistory(_)) => {
