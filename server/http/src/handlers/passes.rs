@@ -54,7 +54,7 @@ pub(crate) async fn touch(
     JsonBody(body): JsonBody<PassesRequest>,
 ) -> Result<Response, Refusal> {
     let passes = passes::touch(&state, &caller, body.passes).await?;
-    Ok(counted(&state, "touch", PassesAnswer { passes }))
+    Ok(counted(&state, "touch", &PassesAnswer { passes }))
 }
 
 /// Ends passes: their owners are done, and others come in. Idempotent.
@@ -71,7 +71,7 @@ pub(crate) async fn end(
     JsonBody(body): JsonBody<PassesRequest>,
 ) -> Result<Response, Refusal> {
     let passes = passes::end(&state, &caller, body.passes).await?;
-    Ok(counted(&state, "end", PassesAnswer { passes }))
+    Ok(counted(&state, "end", &PassesAnswer { passes }))
 }
 
 /// Keeps a pass from ending by itself while its owner pays, 15 minutes in all.
@@ -95,7 +95,7 @@ pub(crate) async fn extend(
     Ok(json(StatusCode::OK, &answer))
 }
 
-fn counted(state: &AppState, call: &'static str, answer: PassesAnswer) -> Response {
+fn counted(state: &AppState, call: &'static str, answer: &PassesAnswer) -> Response {
     let words = [
         (PassStatus::Live, "live"),
         (PassStatus::Ended, "ended"),
@@ -106,5 +106,5 @@ fn counted(state: &AppState, call: &'static str, answer: PassesAnswer) -> Respon
         let count = answer.passes.iter().filter(|pass| pass.status == status).count() as u64;
         state.metrics.site_asked(call, word, count);
     }
-    json(StatusCode::OK, &answer)
+    json(StatusCode::OK, answer)
 }
