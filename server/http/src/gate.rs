@@ -127,7 +127,7 @@ pub(crate) async fn check(
 /// As a room decides that is on.
 async fn checked(
     state: &AppState,
-    entry: &RoomEntry,
+    entry: &Arc<RoomEntry>,
     headers: &HeaderMap,
 ) -> Result<Passage, Refusal> {
     let room = entry.definition();
