@@ -60,7 +60,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "sites",
-        portable: include_str!("../migrations/0008_sites.sql"),
+        portable: include_str!("../migrations/0007_sites.sql"),
         sqlite: "",
         postgres: "",
     },

@@ -153,6 +153,7 @@ mod tests {
             id: "default".parse().expect("an id"),
             name: String::new(),
             rooms_max: 1,
+            limits: jari_ports::TenantLimits::default(),
             return_urls: vec!["https://partner.example/back".parse().expect("a return URL")],
             cors_origins: Vec::new(),
             version: 1,

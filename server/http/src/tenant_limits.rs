@@ -97,7 +97,15 @@ mod tests {
     fn tenant(id: &str, joins_per_minute: u32, entries_per_minute: u32) -> Tenant {
         let limits = Limits { joins_per_minute, entries_per_minute };
         let id = id.parse().expect("an id");
-        Tenant { id, name: String::new(), rooms_max: 1, limits, version: 1 }
+        Tenant {
+            id,
+            name: String::new(),
+            rooms_max: 1,
+            limits,
+            return_urls: Vec::new(),
+            cors_origins: Vec::new(),
+            version: 1,
+        }
     }
 
     #[tokio::test(start_paused = true)]

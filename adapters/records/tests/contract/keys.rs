@@ -180,6 +180,8 @@ pub(crate) async fn site_keys_are_added_and_end_the_ones_before(control: Arc<dyn
         name: "Opera".to_owned(),
         rooms_max: 1,
         limits: jari_ports::TenantLimits::default(),
+        return_urls: Vec::new(),
+        cors_origins: Vec::new(),
         version: 0,
     };
     control.put_tenant(opera.clone(), note()).await.unwrap();

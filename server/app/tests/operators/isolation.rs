@@ -52,6 +52,7 @@ fn body(call: &Keyed) -> Option<Value> {
         (_, "entries") => Some(json!({"subject": "user-1"})),
         (_, "admit") => Some(json!({"count": 1})),
         (_, "announce") => Some(json!({"text": "hello"})),
+        (_, "signal") => Some(json!({"level": "ok"})),
         (_, "sold-out") => Some(json!({"sold_out": true})),
         (_, "block" | "unblock" | "allow" | "disallow" | "revoke") => Some(subjects),
         _ => Some(json!({})),
