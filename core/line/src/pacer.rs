@@ -22,7 +22,7 @@ impl PacerState {
     pub(crate) fn follow(&mut self, old: &Settings, new: &Settings) {
         match (old.pacer, new.pacer) {
             (PacerKind::Aimd(_), PacerKind::Aimd(aimd)) => {
-                self.keep_within(aimd.floor, aimd.ceiling)
+                self.keep_within(aimd.floor, aimd.ceiling);
             }
             (PacerKind::Signal(_), PacerKind::Signal(signal)) => {
                 self.keep_within(signal.floor, signal.ceiling);
