@@ -37,6 +37,11 @@ const ATTACKS: &[&str] = &[
     "/x/..//evil.example",
     "/%2e//evil.example",
     // Control characters, which browsers drop.
+    "/cart\r\nset-cookie: a=b",
+    "/a\tb",
+    "/a\\b",
+    "https://shop.example/a\nb",
+    "https://shop.example/a\\..\\b",
     "/\t/evil.example",
     "/\n/evil.example",
     "/\r\n/evil.example",

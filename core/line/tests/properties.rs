@@ -142,13 +142,18 @@ impl Life {
             Step::Restart => None,
         };
         if let Some(event) = event {
-            if let Event::WalkedIn(walked_in) = &event.event {
-                self.check_walk_in(walked_in, &before)?;
-            }
-            self.replica.apply(&event).map_err(|gap| TestCaseError::fail(gap.to_string()))?;
-            self.journal.push(event);
+            self.note(event, &before)?;
         }
         self.check(&before)
+    }
+
+    fn note(&mut self, event: Arc<RoomEvent>, before: &Dump) -> Checked {
+        if let Event::WalkedIn(walked_in) = &event.event {
+            self.check_walk_in(walked_in, before)?;
+        }
+        self.replica.apply(&event).map_err(|gap| TestCaseError::fail(gap.to_string()))?;
+        self.journal.push(event);
+        Ok(())
     }
 
     /// Q5: a one-time token lands by one call only, whatever else is shown.

@@ -180,10 +180,13 @@ pub(crate) async fn extend(
     Ok(ExtendAnswer { pass, extended, expires_at: end.into(), remaining_ms })
 }
 
+/// The passes of a call that are in one room, each with its place in the call.
+type InRoom = (Arc<RoomEntry>, Vec<(usize, PassId)>);
+
 /// The states of a call's passes, unknown until they are found.
 struct States {
     states: Vec<PassState>,
-    found: BTreeMap<RoomId, (Arc<RoomEntry>, Vec<(usize, PassId)>)>,
+    found: BTreeMap<RoomId, InRoom>,
 }
 
 impl States {
@@ -211,7 +214,7 @@ impl States {
     }
 
     /// The passes that were found, one store call's worth a room.
-    fn by_room(&mut self) -> Vec<(Arc<RoomEntry>, Vec<(usize, PassId)>)> {
+    fn by_room(&mut self) -> Vec<InRoom> {
         std::mem::take(&mut self.found).into_values().collect()
     }
 

@@ -74,12 +74,12 @@ pub(super) fn run(args: KeyArgs) -> Result<(), Failure> {
             };
             let body = NewApiKeyBody { tenant, scope, name };
             let answer = call(Call::post(&["keys"]).body(body))?;
-            client.show(answer, told)
+            client.show(answer, |made| told(&made))
         }
         KeyCommand::Rotate { id, overlap } => {
             let path = ["keys", id.as_str(), "rotate"];
             let answer = call(Call::post(&path).body(RotateBody { overlap_ms: overlap }))?;
-            client.show(answer, told)
+            client.show(answer, |made| told(&made))
         }
         KeyCommand::List => {
             let answer = call(Call::get(&["keys"]))?;
@@ -92,7 +92,7 @@ pub(super) fn run(args: KeyArgs) -> Result<(), Failure> {
     }
 }
 
-fn told(made: ApiKeyCreated) -> String {
+fn told(made: &ApiKeyCreated) -> String {
     format!("{}\nKeep it: it is not shown again. Its id is {}.\n", made.key, made.id)
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
@@ -13,6 +13,7 @@ use jari_testkit::{FakeSite, TestApp, eventually};
 use reqwest::header::{COOKIE, SET_COOKIE};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::json;
+use tokio::time::Instant;
 use url::Url;
 
 use crate::{ROOM, ask, browser, go};

@@ -40,7 +40,7 @@ async fn issue_5_a_new_site_key_is_shown_before_it_signs_and_the_old_one_ends_af
     let site = app.integrator().await;
     let (visitor, before) = a_token(&app, &room).await;
     let old = kid(&before);
-    assert_eq!(kids(&app).await, [old.clone()]);
+    assert_eq!(kids(&app).await, std::slice::from_ref(&old));
     let path = "/v1/admin/tenants/default/site-keys";
     let rotate = format!("{path}/rotate");
     let told: Value =
@@ -58,7 +58,7 @@ async fn issue_5_a_new_site_key_is_shown_before_it_signs_and_the_old_one_ends_af
     let after = leave_for_the_site(&visitor, &room).await;
     assert_eq!(kid(&after), new);
     app.clock().advance(Millis(60_000));
-    assert_eq!(kids(&app).await, [new.clone()]);
+    assert_eq!(kids(&app).await, std::slice::from_ref(&new));
     assert_eq!(reason(&verify(&site, &before, "landing-02").await), "bad_signature");
     let listed: Value = app.operator().get(path).await.expect(200).json();
     assert_eq!(listed["keys"].as_array().map(Vec::len), Some(2), "ended ones are listed");
