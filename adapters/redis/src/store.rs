@@ -8,7 +8,6 @@ use jari_line::{AdmitOutcome, GroupGrant, Loss, RecoverOutcome, Settings};
 use jari_ports::{EventFeed, Reply, StoreError};
 use jari_units::{EventNo, GroupId, Incarnation, Mark, NodeId, RoomId};
 
-use crate::address::Address;
 use crate::answer::Answer;
 use crate::due::{DueRooms, GONE};
 use crate::error::Failure;
@@ -16,7 +15,6 @@ use crate::feed::{Feed, decimal};
 use crate::groups::Groups;
 use crate::limits::{CALL_MAX, PARALLEL};
 use crate::link::Link;
-use crate::options::PREFIX_MAX;
 use crate::rooms::{Rooms, Said};
 use crate::scripts::Scripts;
 use crate::tick_leases::LastRead;
@@ -40,16 +38,8 @@ impl RedisStore {
     /// # Errors
     /// [`OpenError`] for an address or a prefix that cannot be one, or outside of a Tokio runtime.
     pub fn open(options: RedisOptions) -> Result<RedisStore, OpenError> {
-        let RedisOptions { url, trust, prefix, time, tidying } = options;
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-        if prefix.is_empty() || prefix.len() > PREFIX_MAX || !prefix.bytes().all(fits) {
-            return Err(OpenError::Prefix(prefix));
-        }
-        let address = Address { trust, ..Address::parse(&url)? };
-        if address.trust.is_some() && !url.starts_with("rediss") {
-            let problem = "certificates to trust need rediss://".to_owned();
-            return Err(OpenError::Address { url: address.shown, problem });
-        }
+        let address = options.address()?;
+        let RedisOptions { prefix, time, tidying, .. } = options;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let wakes = Wakes::start(address.clone(), &runtime);
         let link = Link::new(address, Scripts::new(tidying));
