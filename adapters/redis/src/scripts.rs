@@ -81,7 +81,7 @@ const SOURCES: &[Source] = &[
         "admit",
         ALLOW_OOM,
         BASE,
-        ["phase", "clock", "call", "flow", "sets", "receipts", "settle"]
+        ["phase", "clock", "call", "flow", "sets", "receipts", "settle", "evicted"]
     ),
     source!("admit_now", ALLOW_OOM, BASE, ["subjects", "phase", "call"]),
     source!("claim", ALLOW_OOM, BASE, ["ids"]),

@@ -4,6 +4,7 @@ mod arrangements;
 mod conformance;
 mod declared_keys;
 mod due_rooms;
+mod evicted;
 mod failover;
 mod faults;
 mod leases;
