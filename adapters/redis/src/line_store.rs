@@ -252,6 +252,11 @@ impl LineStore for RedisStore {
         })
     }
 
+    fn served(&self, room: &RoomId) -> BoxFuture<'_, Result<Option<Millis>, StoreError>> {
+        let room = room.clone();
+        Box::pin(async move { self.served(&room).await })
+    }
+
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {
         Box::pin(self.rooms())
     }

@@ -100,9 +100,10 @@ const SOURCES: &[Source] = &[
     source!("recover", ALLOW_OOM, RECOVER, ["clock", "settings", "fresh", "descent", "sets"]),
     source!("restore", ALLOW_OOM, BASE, ["settings", "sets"]),
     source!("reattach", ALLOW_OOM, BASE, ["subjects", "sets", "receipts"]),
-    source!("attend", ALLOW_OOM, BASE, []),
+    source!("attend", ALLOW_OOM, BASE, ["clock"]),
     source!("signal", ALLOW_OOM, BASE, ["flow"]),
     source!("wants", READS, OF_COPIES, []),
+    source!("served", READS, BARE, ["clock"]),
     source!("due", READS, &[], []),
     source!("note_due", ALLOW_OOM, &[], []),
 ];

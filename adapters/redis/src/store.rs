@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jari_line::{AdmitOutcome, GroupGrant, Loss, RecoverOutcome, Settings};
 use jari_ports::{EventFeed, Reply, StoreError};
-use jari_units::{EventNo, GroupId, Incarnation, Mark, NodeId, RoomId};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, RoomId};
 
 use crate::answer::Answer;
 use crate::due::{DueRooms, GONE};
@@ -180,6 +180,13 @@ impl RedisStore {
             self.groups.release(&group, room).await?;
         }
         Ok(true)
+    }
+
+    pub(crate) async fn served(&self, room: &RoomId) -> Result<Option<Millis>, StoreError> {
+        match self.rooms.say("served", room, Vec::new()).await? {
+            Said::Done(mut reply) => Ok(reply.outcome.maybe_number()?.map(Millis)),
+            Said::Unknown | Said::FeedLost => Ok(None),
+        }
     }
 
     pub(crate) async fn rooms(&self) -> Result<Vec<RoomId>, StoreError> {

@@ -76,6 +76,8 @@ fn play(url: &str) {
         let group = "some".parse().expect("an id");
         harness.store().set_group(&group, limits, vec![room]).await.expect("set");
         harness.store().set_group(&group, limits, Vec::new()).await.expect("set");
+        let nobody = "nobody".parse().expect("an id");
+        assert_eq!(harness.store().served(&nobody).await, Ok(None));
     });
 }
 

@@ -10,6 +10,7 @@ mod faults;
 mod leases;
 mod losing;
 mod node;
+mod other_installation;
 mod several_nodes;
 mod tidying;
 mod way_and_clock;
