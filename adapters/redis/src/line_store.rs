@@ -257,6 +257,10 @@ impl LineStore for RedisStore {
         Box::pin(async move { self.served(&room).await })
     }
 
+    fn probe(&self) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(self.probe())
+    }
+
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {
         Box::pin(self.rooms())
     }

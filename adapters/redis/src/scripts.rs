@@ -105,6 +105,7 @@ const SOURCES: &[Source] = &[
     source!("wants", READS, OF_COPIES, []),
     source!("served", READS, BARE, ["clock"]),
     source!("due", READS, &[], []),
+    source!("probe", ALLOW_OOM, &[], []),
     source!("note_due", ALLOW_OOM, &[], []),
 ];
 

@@ -11,12 +11,13 @@ use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, RoomId};
 use crate::answer::Answer;
 use crate::due::{DueRooms, GONE};
 use crate::error::Failure;
+use crate::eviction::Eviction;
 use crate::feed::{Feed, decimal};
 use crate::groups::Groups;
 use crate::limits::{CALL_MAX, PARALLEL};
 use crate::link::Link;
 use crate::rooms::{Rooms, Said};
-use crate::scripts::Scripts;
+use crate::scripts::{Call, Scripts};
 use crate::tick_leases::LastRead;
 use crate::wakes::Wakes;
 use crate::{OpenError, RedisOptions};
@@ -30,6 +31,7 @@ pub struct RedisStore {
     wakes: Wakes,
     pub(crate) due: DueRooms,
     pub(crate) last_read: LastRead,
+    eviction: Arc<Eviction>,
 }
 
 impl RedisStore {
@@ -44,7 +46,10 @@ impl RedisStore {
         let wakes = Wakes::start(address.clone(), &runtime);
         let link = Link::new(address, Scripts::new(tidying));
         let rooms = Arc::new(Rooms::new(link, prefix, time));
+        let eviction = Arc::<Eviction>::default();
+        runtime.spawn(Arc::clone(&eviction).watch(Arc::downgrade(&rooms)));
         Ok(RedisStore {
+            eviction,
             groups: Groups::new(Arc::clone(&rooms)),
             rooms,
             wakes,
@@ -187,6 +192,14 @@ impl RedisStore {
             Said::Done(mut reply) => Ok(reply.outcome.maybe_number()?.map(Millis)),
             Said::Unknown | Said::FeedLost => Ok(None),
         }
+    }
+
+    pub(crate) async fn probe(&self) -> Result<Option<String>, StoreError> {
+        let keys = [keys::probe(&self.rooms.prefix)];
+        let call = Call { script: "probe", keys: &keys, arguments: Vec::new() };
+        self.rooms.link.run(&call).await?;
+        self.rooms().await?;
+        Ok(self.eviction.warning())
     }
 
     pub(crate) async fn rooms(&self) -> Result<Vec<RoomId>, StoreError> {

@@ -211,6 +211,12 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
         Box::pin(async { Ok(None) })
     }
 
+    /// Whether it can serve: it takes a write, and says which rooms it has. What an operator should know of it all the same,
+    /// if anything.
+    fn probe(&self) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(async { self.rooms().await.map(|_| None) })
+    }
+
     /// Rooms in the store, in order of id.
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>>;
 }

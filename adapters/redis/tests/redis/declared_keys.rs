@@ -78,6 +78,7 @@ fn play(url: &str) {
         harness.store().set_group(&group, limits, Vec::new()).await.expect("set");
         let nobody = "nobody".parse().expect("an id");
         assert_eq!(harness.store().served(&nobody).await, Ok(None));
+        assert_eq!(harness.store().probe().await, Ok(None));
     });
 }
 
