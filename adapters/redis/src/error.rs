@@ -66,7 +66,7 @@ impl From<RedisError> for Failure {
         let said = error.to_string();
         // rustls says so of every certificate that is not of this name, or that nobody trusted vouches for.
         let lasting = is_refused_user(&error) || said.contains("invalid peer certificate");
-        let barred = said.contains("ACL failure in script")
+        let barred = is_refused_in_script(&said)
             || matches!(
                 error.kind(),
                 ErrorKind::Server(ServerErrorKind::NoPerm | ServerErrorKind::ReadOnly)
@@ -87,7 +87,7 @@ impl From<RedisError> for Failure {
                 format!("its ACL does not let this user do what Jari needs ({said})")
             }
             // What a script may not do is told in the words of the script's failure.
-            _ if said.contains("ACL failure in script") => {
+            _ if is_refused_in_script(&said) => {
                 format!("its ACL does not let this user do what Jari's scripts need ({said})")
             }
             (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
@@ -111,6 +111,11 @@ impl From<RedisError> for Failure {
             lasting,
         }
     }
+}
+
+/// Redis 7.0 says it otherwise than later ones, and does not name the command.
+fn is_refused_in_script(said: &str) -> bool {
+    said.contains("ACL failure in script") || said.contains("The user executing the script can't")
 }
 
 /// Also where a client wraps what the server said, as that of a Cluster does.
