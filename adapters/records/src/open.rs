@@ -47,6 +47,14 @@ impl Records {
         Records::open_file(Path::new(path), Connecting::default()).await
     }
 
+    /// Whether [`open`](Records::open) could take the address of a server; asks nobody.
+    ///
+    /// # Errors
+    /// [`OpenError::Address`] with what is wrong.
+    pub fn check_server(address: &str) -> Result<(), OpenError> {
+        ServerAddress::parse(address).map(|_| ())
+    }
+
     /// How the database is called: a file's path, or a server's address without password.
     #[must_use]
     pub fn place(&self) -> &str {

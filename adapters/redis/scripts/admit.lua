@@ -2,6 +2,12 @@
 -- ARGV[5]: 'ask' (a grouped room answers with its report and waits for a grant), 'alone', or 'grant' with its number,
 -- tokens and live quota in ARGV[6] to ARGV[8].
 
+if evicted.is_torn() then
+  -- As where the whole room is gone: nodes that find it missing bring everybody back.
+  redis.call('UNLINK', S)
+  return { 'unknown' }
+end
+
 if ARGV[5] == 'ask' and raw.set_grouped == '1' then
   local group = redis.call('GET', GROUP)
   if group then return answer({ 'ask', group }) end
@@ -30,6 +36,11 @@ local function move_clocks()
     if not is_recovering() then add('silence_ms', math.max(now - math.max(room.lull_until, before), 0)) end
   end
   put('now', now)
+  if evicted.was_deaf() and not is_recovering() then
+    began = true
+    put('lull_until', math.max(room.lull_until, now + room.set_presence_window))
+    put('deaf_until', room.lull_until)
+  end
   local turned = room.silence_ms - room.window_start >= room.set_presence_window
   if turned then
     put('window_start', room.silence_ms)
@@ -141,7 +152,8 @@ end
 
 -- Absences whose grace ran out end: the unseen of the slice, as a set for the event. After the calls, which cleared theirs.
 local function sweep(slice)
-  if is_recovering() then return '' end
+  -- Nor while those are heard again whose word was lost.
+  if is_recovering() or room.now < (room.deaf_until or 0) then return '' end
   put('sweep_cursor', slice and slice.stop or 0)
   if not slice then return '' end
   local from = math.floor((slice.start - room.base) / 8)

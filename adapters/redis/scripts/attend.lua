@@ -2,7 +2,13 @@
 -- are too long for Lua's.
 local node = ARGV[5]
 local last = tonumber(redis.call('HGET', NODES, node) or '-')
-if last and room.now - last < ATTEND_EVERY then return answer(0) end
+-- An empty room's clock stands still: what another installation is told goes by the server's.
+local wall = wall_ms()
+if wall - (room.served_at or 0) >= ATTEND_EVERY then put('served_at', wall) end
+if last and room.now - last < ATTEND_EVERY then
+  store()
+  return answer(0)
+end
 redis.call('HSET', NODES, node, text(room.now))
 if redis.call('HLEN', NODES) > NODES_MAX then
   local flat = redis.call('HGETALL', NODES)

@@ -8,6 +8,8 @@ if from < 0 then
 end
 bytes = string.sub(bytes, 1, math.max(room.len - from, 0))
 if #bytes == 0 then return answer(0) end
+-- Who else was heard from is lost: the next tick finds that out by the whole key, not by a piece of it.
+if redis.call('EXISTS', CUR) == 0 then return answer(0) end
 local to = from + #bytes - 1
 
 -- The part of `key` under the bits, in T2.

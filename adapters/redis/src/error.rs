@@ -27,6 +27,8 @@ pub(crate) struct Failure {
     pub(crate) unanswered: bool,
     /// It took its time: neither an answer nor a refusal came by the deadline.
     pub(crate) silent: bool,
+    /// The server does not let this node do it: its ACL says so, or it takes no writes.
+    pub(crate) barred: bool,
     /// It will be the same until somebody changes the configuration.
     pub(crate) lasting: bool,
 }
@@ -34,14 +36,28 @@ pub(crate) struct Failure {
 impl Failure {
     /// Nothing was heard by the deadline.
     pub(crate) fn silence(text: String) -> Self {
-        Failure { text, connection_lost: true, unanswered: true, silent: true, lasting: false }
+        Failure {
+            text,
+            connection_lost: true,
+            unanswered: true,
+            silent: true,
+            barred: false,
+            lasting: false,
+        }
     }
 
     /// The server answered, but nothing that a script of this release answers.
     pub(crate) fn odd_answer(what: &str) -> Self {
         let text =
             format!("it answered {what}, which no release of Jari does: is it the right server?");
-        Failure { text, connection_lost: false, unanswered: false, silent: false, lasting: false }
+        Failure {
+            text,
+            connection_lost: false,
+            unanswered: false,
+            silent: false,
+            barred: false,
+            lasting: false,
+        }
     }
 }
 
@@ -50,6 +66,11 @@ impl From<RedisError> for Failure {
         let said = error.to_string();
         // rustls says so of every certificate that is not of this name, or that nobody trusted vouches for.
         let lasting = is_refused_user(&error) || said.contains("invalid peer certificate");
+        let barred = is_refused_in_script(&said)
+            || matches!(
+                error.kind(),
+                ErrorKind::Server(ServerErrorKind::NoPerm | ServerErrorKind::ReadOnly)
+            );
         let text = match (error.kind(), error.code()) {
             (_, Some("OOM")) => format!(
                 "it is at its maxmemory, newcomers get no place ({said}); raise maxmemory or free memory"
@@ -66,7 +87,7 @@ impl From<RedisError> for Failure {
                 format!("its ACL does not let this user do what Jari needs ({said})")
             }
             // What a script may not do is told in the words of the script's failure.
-            _ if said.contains("ACL failure in script") => {
+            _ if is_refused_in_script(&said) => {
                 format!("its ACL does not let this user do what Jari's scripts need ({said})")
             }
             (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
@@ -86,9 +107,15 @@ impl From<RedisError> for Failure {
             connection_lost: moved || (dropped && !server),
             unanswered: !server,
             silent,
+            barred,
             lasting,
         }
     }
+}
+
+/// Redis 7.0 says it otherwise than later ones, and does not name the command.
+fn is_refused_in_script(said: &str) -> bool {
+    said.contains("ACL failure in script") || said.contains("The user executing the script can't")
 }
 
 /// Also where a client wraps what the server said, as that of a Cluster does.

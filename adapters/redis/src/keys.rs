@@ -48,6 +48,11 @@ pub(crate) fn leases(prefix: &str) -> String {
     format!("{prefix}:{{:due}}:admitters")
 }
 
+/// Where a node tries whether it may write. In a slot of its own.
+pub(crate) fn probe(prefix: &str) -> String {
+    format!("{prefix}:{{:probe}}")
+}
+
 /// Every room that was ever made.
 pub(crate) fn rooms(prefix: &str) -> String {
     format!("{prefix}:rooms")

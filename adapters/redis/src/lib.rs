@@ -11,6 +11,7 @@ mod connect;
 mod due;
 mod error;
 mod event_text;
+mod eviction;
 mod feed;
 mod flow_text;
 mod groups;

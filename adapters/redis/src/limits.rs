@@ -36,6 +36,15 @@ pub(crate) const RETRY_MAX: Duration = Duration::from_secs(5);
 /// not be had.
 pub(crate) const PING_EVERY: Duration = Duration::from_secs(5);
 
+/// Between two looks at what the servers do when their memory is full: it is set by hand, seldom.
+pub(crate) const EVICTION_CHECK: Duration = Duration::from_secs(60);
+
+/// After a start or a failed look: the connection comes with the first call.
+pub(crate) const EVICTION_CHECK_FIRST: Duration = Duration::from_secs(1);
+
+/// A refusal that only a change of the configuration mends is told in the log at most so often.
+pub(crate) const BARRED_TOLD_EVERY: Duration = Duration::from_secs(60);
+
 /// A subscriber looks for events by itself this often, should a word of them ever be lost.
 pub(crate) const FEED_CHECK: Duration = Duration::from_secs(60);
 

@@ -252,6 +252,15 @@ impl LineStore for RedisStore {
         })
     }
 
+    fn served(&self, room: &RoomId) -> BoxFuture<'_, Result<Option<Millis>, StoreError>> {
+        let room = room.clone();
+        Box::pin(async move { self.served(&room).await })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(self.probe())
+    }
+
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {
         Box::pin(self.rooms())
     }

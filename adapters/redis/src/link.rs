@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::breaker::Breaker;
 use crate::connect::Connection;
 use crate::error::Failure;
-use crate::limits::{CALL_DEADLINE, CALLS_MAX, CONNECT_DEADLINE};
+use crate::limits::{BARRED_TOLD_EVERY, CALL_DEADLINE, CALLS_MAX, CONNECT_DEADLINE};
 use crate::scripts::{Call, Scripts};
 
 #[derive(Debug)]
@@ -23,13 +23,15 @@ pub(crate) struct Link {
     places: Semaphore,
     /// With its number, so that a lost one is thrown away once. Locked while connecting: one caller connects for all.
     connection: tokio::sync::Mutex<(u64, Option<Connection>)>,
+    barred_told: Mutex<Option<Instant>>,
 }
 
 impl Link {
     pub(crate) fn new(address: Address, scripts: Scripts) -> Self {
         let connection = tokio::sync::Mutex::new((0, None));
         let places = Semaphore::new(CALLS_MAX);
-        Link { address, scripts, breaker: Mutex::default(), places, connection }
+        let (breaker, barred_told) = Default::default();
+        Link { address, scripts, breaker, places, connection, barred_told }
     }
 
     pub(crate) fn address(&self) -> &Address {
@@ -40,7 +42,7 @@ impl Link {
     pub(crate) async fn run(&self, call: &Call<'_>) -> Result<Value, Failure> {
         let (number, mut connection, _place) = self.ready().await?;
         let answer = within(CALL_DEADLINE, self.run_on(&mut connection, call)).await;
-        self.settled(number, answer).await
+        self.settled(number, call.script, answer).await
     }
 
     async fn run_on(&self, connection: &mut Connection, call: &Call<'_>) -> RedisResult<Value> {
@@ -62,10 +64,20 @@ impl Link {
         self.breaker.lock().is_well()
     }
 
+    /// There is a connection, as far as can be told without waiting.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connection.try_lock().is_ok_and(|held| held.1.is_some())
+    }
+
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
         let (number, mut connection, _place) = self.ready().await?;
         let answer = within(CALL_DEADLINE, command.query_async(&mut connection)).await;
-        self.settled(number, answer).await
+        let name = command.args_iter().next();
+        let name = match &name {
+            Some(redis::Arg::Simple(name)) => String::from_utf8_lossy(name),
+            _ => "a command".into(),
+        };
+        self.settled(number, &name, answer).await
     }
 
     /// A connection with its number, unless the breaker is open.
@@ -81,13 +93,19 @@ impl Link {
         Ok((number, connection, place))
     }
 
-    async fn settled<T>(&self, number: u64, answer: Result<T, Failure>) -> Result<T, Failure> {
+    async fn settled<T>(
+        &self,
+        number: u64,
+        what: &str,
+        answer: Result<T, Failure>,
+    ) -> Result<T, Failure> {
         match answer {
             Ok(answer) => {
                 self.breaker.lock().succeeded();
                 Ok(answer)
             }
             Err(failure) => {
+                self.tell_barred(what, &failure);
                 self.failed(&failure, Some(number), false).await;
                 Err(self.naming_the_server(&failure))
             }
@@ -127,6 +145,20 @@ impl Link {
                 let why = &failure.text;
                 tracing::warn!(store = ?self.address, "lost the connection to {:?}: {why}", self.address);
             }
+        }
+    }
+
+    /// Says now and then what the server does not let this node do: no waiting mends that.
+    fn tell_barred(&self, what: &str, failure: &Failure) {
+        if !failure.barred {
+            return;
+        }
+        let now = Instant::now();
+        let mut told = self.barred_told.lock();
+        if told.is_none_or(|at| now.duration_since(at) >= BARRED_TOLD_EVERY) {
+            *told = Some(now);
+            let why = &failure.text;
+            tracing::warn!(store = ?self.address, "{:?} refused {what}: {why}", self.address);
         }
     }
 

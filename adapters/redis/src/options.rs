@@ -1,14 +1,16 @@
-//! Where the store is and how it is used. Checks nothing: opening does.
+//! Where the store is and how it is used, and whether that can be. Connects nowhere.
 
 use std::sync::Arc;
 
 use jari_ports::Clock;
 
+use crate::OpenError;
+use crate::address::Address;
 use crate::limits::{TIDYING, Tidying};
 use crate::rooms::Time;
 
 /// Characters of a key prefix at most.
-pub(crate) const PREFIX_MAX: usize = 64;
+const PREFIX_MAX: usize = 64;
 
 /// Where the store is and how it is used.
 #[derive(Clone)]
@@ -26,6 +28,29 @@ impl RedisOptions {
     pub fn new(url: impl Into<String>) -> Self {
         let prefix = "jari".to_owned();
         RedisOptions { url: url.into(), trust: None, prefix, time: Time::Server, tidying: TIDYING }
+    }
+
+    /// Whether a store could be opened so, as far as can be told without a server.
+    ///
+    /// # Errors
+    /// [`OpenError`] for an address or a prefix that cannot be one.
+    pub fn check(&self) -> Result<(), OpenError> {
+        self.address().map(|_| ())
+    }
+
+    /// The address, with the certificates to trust.
+    pub(crate) fn address(&self) -> Result<Address, OpenError> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        let prefix = &self.prefix;
+        if prefix.is_empty() || prefix.len() > PREFIX_MAX || !prefix.bytes().all(fits) {
+            return Err(OpenError::Prefix(prefix.clone()));
+        }
+        let address = Address { trust: self.trust.clone(), ..Address::parse(&self.url)? };
+        if address.trust.is_some() && !self.url.starts_with("rediss") {
+            let problem = "certificates to trust need rediss://".to_owned();
+            return Err(OpenError::Address { url: address.shown, problem });
+        }
+        Ok(address)
     }
 
     /// What all keys begin with, so that several installations can share a server.

@@ -81,7 +81,7 @@ const SOURCES: &[Source] = &[
         "admit",
         ALLOW_OOM,
         BASE,
-        ["phase", "clock", "call", "flow", "sets", "receipts", "settle"]
+        ["phase", "clock", "call", "flow", "sets", "receipts", "settle", "evicted"]
     ),
     source!("admit_now", ALLOW_OOM, BASE, ["subjects", "phase", "call"]),
     source!("claim", ALLOW_OOM, BASE, ["ids"]),
@@ -100,10 +100,12 @@ const SOURCES: &[Source] = &[
     source!("recover", ALLOW_OOM, RECOVER, ["clock", "settings", "fresh", "descent", "sets"]),
     source!("restore", ALLOW_OOM, BASE, ["settings", "sets"]),
     source!("reattach", ALLOW_OOM, BASE, ["subjects", "sets", "receipts"]),
-    source!("attend", ALLOW_OOM, BASE, []),
+    source!("attend", ALLOW_OOM, BASE, ["clock"]),
     source!("signal", ALLOW_OOM, BASE, ["flow"]),
     source!("wants", READS, OF_COPIES, []),
+    source!("served", READS, BARE, ["clock"]),
     source!("due", READS, &[], []),
+    source!("probe", ALLOW_OOM, &[], []),
     source!("note_due", ALLOW_OOM, &[], []),
 ];
 

@@ -6,19 +6,18 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use jari_line::{AdmitOutcome, GroupGrant, Loss, RecoverOutcome, Settings};
 use jari_ports::{EventFeed, Reply, StoreError};
-use jari_units::{EventNo, GroupId, Incarnation, Mark, NodeId, RoomId};
+use jari_units::{EventNo, GroupId, Incarnation, Mark, Millis, NodeId, RoomId};
 
-use crate::address::Address;
 use crate::answer::Answer;
 use crate::due::{DueRooms, GONE};
 use crate::error::Failure;
+use crate::eviction::Eviction;
 use crate::feed::{Feed, decimal};
 use crate::groups::Groups;
 use crate::limits::{CALL_MAX, PARALLEL};
 use crate::link::Link;
-use crate::options::PREFIX_MAX;
 use crate::rooms::{Rooms, Said};
-use crate::scripts::Scripts;
+use crate::scripts::{Call, Scripts};
 use crate::tick_leases::LastRead;
 use crate::wakes::Wakes;
 use crate::{OpenError, RedisOptions};
@@ -32,6 +31,7 @@ pub struct RedisStore {
     wakes: Wakes,
     pub(crate) due: DueRooms,
     pub(crate) last_read: LastRead,
+    eviction: Arc<Eviction>,
 }
 
 impl RedisStore {
@@ -40,21 +40,16 @@ impl RedisStore {
     /// # Errors
     /// [`OpenError`] for an address or a prefix that cannot be one, or outside of a Tokio runtime.
     pub fn open(options: RedisOptions) -> Result<RedisStore, OpenError> {
-        let RedisOptions { url, trust, prefix, time, tidying } = options;
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-        if prefix.is_empty() || prefix.len() > PREFIX_MAX || !prefix.bytes().all(fits) {
-            return Err(OpenError::Prefix(prefix));
-        }
-        let address = Address { trust, ..Address::parse(&url)? };
-        if address.trust.is_some() && !url.starts_with("rediss") {
-            let problem = "certificates to trust need rediss://".to_owned();
-            return Err(OpenError::Address { url: address.shown, problem });
-        }
+        let address = options.address()?;
+        let RedisOptions { prefix, time, tidying, .. } = options;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let wakes = Wakes::start(address.clone(), &runtime);
         let link = Link::new(address, Scripts::new(tidying));
         let rooms = Arc::new(Rooms::new(link, prefix, time));
+        let eviction = Arc::<Eviction>::default();
+        runtime.spawn(Arc::clone(&eviction).watch(Arc::downgrade(&rooms)));
         Ok(RedisStore {
+            eviction,
             groups: Groups::new(Arc::clone(&rooms)),
             rooms,
             wakes,
@@ -190,6 +185,21 @@ impl RedisStore {
             self.groups.release(&group, room).await?;
         }
         Ok(true)
+    }
+
+    pub(crate) async fn served(&self, room: &RoomId) -> Result<Option<Millis>, StoreError> {
+        match self.rooms.say("served", room, Vec::new()).await? {
+            Said::Done(mut reply) => Ok(reply.outcome.maybe_number()?.map(Millis)),
+            Said::Unknown | Said::FeedLost => Ok(None),
+        }
+    }
+
+    pub(crate) async fn probe(&self) -> Result<Option<String>, StoreError> {
+        let keys = [keys::probe(&self.rooms.prefix)];
+        let call = Call { script: "probe", keys: &keys, arguments: Vec::new() };
+        self.rooms.link.run(&call).await?;
+        self.rooms().await?;
+        Ok(self.eviction.warning())
     }
 
     pub(crate) async fn rooms(&self) -> Result<Vec<RoomId>, StoreError> {

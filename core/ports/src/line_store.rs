@@ -205,6 +205,18 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
     /// at the others: idle rooms may be many.
     fn due(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>>;
 
+    /// How long ago the room was last served, by the store's clock: ticked, or attended by a node. `None` where nobody was
+    /// ever in it, where it is not there, and in a store that no other installation can share.
+    fn served(&self, _room: &RoomId) -> BoxFuture<'_, Result<Option<Millis>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Whether it can serve: it takes a write, and says which rooms it has. What an operator should know of it all the same,
+    /// if anything.
+    fn probe(&self) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(async { self.rooms().await.map(|_| None) })
+    }
+
     /// Rooms in the store, in order of id.
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>>;
 }

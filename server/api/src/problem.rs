@@ -63,6 +63,7 @@ codes! {
     NotNeeded CONFLICT "not_needed" "Nobody needs a place here now; go on";
     PacerHeedsNone CONFLICT "pacer_heeds_none" "The room's pacer heeds no signals";
     AlreadyExists CONFLICT "already_exists" "Something of that name exists";
+    LineInUse CONFLICT "line_in_use" "Somebody else's line has that name in the store";
     VersionConflict CONFLICT "version_conflict" "It was changed meanwhile; read it again";
     GroupInUse CONFLICT "group_in_use" "Rooms still belong to this limit group";
     TenantInUse CONFLICT "tenant_in_use" "Rooms or keys still belong to this tenant";

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jari_config::{Config, Store};
+use jari_config::{Config, Store, StoreUrl};
 use jari_embedded::{EmbeddedStore, StoreStats};
 use jari_ports::{Clock, LineStore, TickLeases};
 use jari_redis::{RedisOptions, RedisStore};
@@ -26,10 +26,7 @@ impl Lines {
             return Ok(Lines::Embedded(Arc::new(opened.await??)));
         };
         std::fs::create_dir_all(&data_dir).map_err(|source| unusable(data_dir, source))?;
-        let mut options = RedisOptions::new(url.with_secrets()).prefix(key_prefix);
-        if let Some(file) = ca_file {
-            options = options.trust(std::fs::read(&file).map_err(|source| unusable(file, source))?);
-        }
+        let options = redis_options(&url, key_prefix, ca_file)?;
         let store = RedisStore::open(options)?;
         if let Some(error) = store.greet().await? {
             tracing::warn!(
@@ -78,6 +75,30 @@ impl Lines {
             tracing::error!(%error, "closing the store failed: {error}");
         }
     }
+}
+
+/// Whether the store that the configuration names could be opened, as far as can be told without it.
+///
+/// # Errors
+/// As [`Lines::open`]'s.
+pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
+    let Store { data_dir: _, url, key_prefix, ca_file, joins: _ } = config.store.clone();
+    match url {
+        Some(url) => Ok(redis_options(&url, key_prefix, ca_file)?.check()?),
+        None => Ok(()),
+    }
+}
+
+fn redis_options(
+    url: &StoreUrl,
+    key_prefix: String,
+    ca_file: Option<PathBuf>,
+) -> Result<RedisOptions, ServeError> {
+    let mut options = RedisOptions::new(url.with_secrets()).prefix(key_prefix);
+    if let Some(file) = ca_file {
+        options = options.trust(std::fs::read(&file).map_err(|source| unusable(file, source))?);
+    }
+    Ok(options)
 }
 
 fn unusable(path: PathBuf, source: std::io::Error) -> ServeError {

@@ -51,6 +51,17 @@ pub enum RecordsError {
     Control(#[from] ControlError),
 }
 
+/// Whether the records' address can be one.
+///
+/// # Errors
+/// As [`open`]'s.
+pub(crate) fn check(config: &Config) -> Result<(), RecordsError> {
+    match &config.records.url {
+        Some(url) => Ok(Records::check_server(url.with_password())?),
+        None => Ok(()),
+    }
+}
+
 /// Opens the records that belong to the configuration and its data folder.
 /// Where the line is elsewhere, rooms in it say nothing about this folder.
 pub(crate) async fn open(config: &Config, lines: &Lines) -> Result<Records, RecordsError> {

@@ -81,10 +81,16 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
     let response_timeout = reader.span("protect.response_timeout_ms");
     let idle_timeout = reader.span("protect.idle_timeout_ms");
     let max_upstream = reader.number("protect.max_upstream");
-    let (upstream, rules, host_header) = (upstream?, rules?, host_header?);
+    let (upstream, (rules, given), host_header) = (upstream?, rules?, host_header?);
     let (listen, public_url, max_upstream) = (listen?, public_url?, max_upstream?);
     let (connect_timeout, response_timeout) = (connect_timeout?, response_timeout?);
     let (idle_timeout, tls) = (idle_timeout?, tls?);
+    if let (None, Some(given)) = (&upstream, given) {
+        let wrong = format!("is missing, and {given} says what to guard");
+        let fix = format!("name the site (--protect), or leave {given} out");
+        reader.refuse("protect.upstream", wrong, fix);
+        return None;
+    }
     if host_header == HostHeader::Upstream && rules.hosts().len() > 1 {
         let wrong = "hides from the site which of the rules' hosts was asked for".to_owned();
         let fix = "use keep, or rules for one host".to_owned();
@@ -138,8 +144,8 @@ fn upstream(text: &str) -> Result<Option<Url>, String> {
     }
 }
 
-/// The rules of the list, else the one of `room`, `path` and `exclude`.
-fn rules(reader: &mut Reader<'_>) -> Option<Rules> {
+/// The rules of the list, else the one of `room`, `path` and `exclude`; and by which keys somebody has set them.
+fn rules(reader: &mut Reader<'_>) -> Option<(Rules, Option<&'static str>)> {
     let several = reader.read("protect.rules", |value| match value {
         Value::Array(items) => items.iter().map(of_table).collect::<Result<Vec<_>, _>>(),
         other => Err(format!("is {}, not a list of sections", kind_of(other))),
@@ -157,12 +163,16 @@ fn rules(reader: &mut Reader<'_>) -> Option<Rules> {
         reader.refuse("protect.rules", wrong, fix);
         return None;
     }
+    let given = match several.is_empty() {
+        false => Some("protect.rules"),
+        true => one.then_some("protect.room, path or exclude"),
+    };
     let rules = match several {
         rules if rules.is_empty() => vec![Rule { host: None, path, exclude, room }],
         rules => rules,
     };
     match Rules::new(rules) {
-        Ok(rules) => Some(rules),
+        Ok(rules) => Some((rules, given)),
         Err(error) => {
             reader.refuse(
                 key,

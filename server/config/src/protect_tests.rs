@@ -19,6 +19,23 @@ fn nothing_is_protected_unless_a_site_is_named() {
     assert_eq!(Config::default().protect, None);
 }
 
+/// Somebody who says what to guard and not where the site is would otherwise be left without a gate, and not be told.
+#[test]
+fn a_rule_without_a_site_is_refused() {
+    for (toml, flags, told) in [
+        (
+            "[[protect.rules]]\nroom = \"shop\"\npath = \"/a\"",
+            Overrides::default(),
+            "protect.rules",
+        ),
+        ("[protect]\npath = \"/tickets/*\"", Overrides::default(), "protect.room, path"),
+        ("", Overrides::default().with("--room", "protect.room", Some("shop")), "protect.room"),
+    ] {
+        let said = load(toml, flags).expect_err(toml).to_string();
+        assert!(said.contains("protect.upstream") && said.contains(told), "{said}");
+    }
+}
+
 #[test]
 fn a_flag_is_enough_for_one_rule() {
     let flags = Overrides::default()

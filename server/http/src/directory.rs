@@ -2,6 +2,7 @@
 //! Writes no definition: operators' handlers do, then tell here.
 
 mod adopt;
+mod strangers;
 mod watch;
 
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 
 use adopt::{AWAY_MAX, Owed};
+pub use strangers::PrepareError;
 
 use crate::jitter::Jitter;
 use crate::losses::Losses;
@@ -160,6 +162,9 @@ impl RoomDirectory {
             }
             directory.insert(definition);
         }
+        if pending == 0 {
+            directory.warn_of_strangers().await;
+        }
         let groups = directory.groups.lock().await.clone();
         if pending >= AWAY_MAX {
             directory.owed.lock().groups = true;
@@ -193,19 +198,24 @@ impl RoomDirectory {
     }
 
     /// Before control has a new room: makes it in the store, so that one that control has and the store has not was lost.
-    /// What an unfinished deletion left there goes first, it is another room's line. Touches no room at work.
+    /// What an unfinished deletion left there goes first, it is another room's line; one that somebody serves is no such.
+    /// Touches no room at work.
     ///
     /// # Errors
-    /// The store's.
-    pub async fn prepare(&self, definition: &RoomDefinition) -> Result<(), StoreError> {
+    /// The store's, and [`PrepareError::Served`].
+    pub async fn prepare(&self, definition: &RoomDefinition) -> Result<(), PrepareError> {
         let (calls, id) = (&self.calls, &definition.id);
         let _groups = self.groups.lock().await;
-        if self.get(id).is_none_or(|entry| entry.is_deleted()) {
+        let known = self.get(id);
+        if known.as_ref().is_none_or(|entry| entry.is_deleted()) {
             // In this order: another node that defines the room meanwhile has told control by now, or makes a later life.
             if let Some(left) = self.incarnation(id).await? {
+                let served = calls.run("served", calls.store.served(id)).await?;
                 if self.losses.is_defined(id).await? {
                     return Ok(());
                 }
+                let doomed = known.as_ref().and_then(|entry| *entry.doomed.lock());
+                strangers::check(id, served, doomed.is_some_and(|until| until >= left))?;
                 calls.run("delete", calls.store.delete(id, left)).await?;
             }
             calls.run("create", calls.store.create(id, wanted(definition))).await?;

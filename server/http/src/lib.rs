@@ -65,7 +65,7 @@ mod timed_io;
 mod trace;
 mod turned_away;
 
-pub use directory::{RoomDirectory, RoomEntry};
+pub use directory::{PrepareError, RoomDirectory, RoomEntry};
 pub use drain::Drain;
 pub use first_room::ensure_room;
 pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};

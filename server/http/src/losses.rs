@@ -1,6 +1,7 @@
 //! What every room of this node needs to have a loss of the store repaired: who this node is, and whether control still
 //! defines a room that the store does not have. Repairs nothing.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,6 +54,19 @@ impl Losses {
     pub(crate) async fn is_defined(&self, room: &RoomId) -> Result<bool, StoreError> {
         let rooms = self.control.rooms().await.map_err(|error| unavailable(&error))?;
         Ok(rooms.iter().any(|defined| defined.id == *room))
+    }
+
+    /// Those of `rooms` that control does not define.
+    ///
+    /// # Errors
+    /// `Unavailable` where control does not answer.
+    pub(crate) async fn undefined(&self, rooms: Vec<RoomId>) -> Result<Vec<RoomId>, StoreError> {
+        if rooms.is_empty() {
+            return Ok(rooms);
+        }
+        let defined = self.control.rooms().await.map_err(|error| unavailable(&error))?;
+        let defined: HashSet<_> = defined.into_iter().map(|room| room.id).collect();
+        Ok(rooms.into_iter().filter(|room| !defined.contains(room)).collect())
     }
 
     /// Only a room that control defines may be recovered: one that another node has just deleted would be made anew.

@@ -44,7 +44,7 @@ async fn healthz() -> &'static str {
     "alive\n"
 }
 
-/// It can serve visitors: the store answers, and it is not going away. Records that are down are told and no reason to be
+/// It can serve visitors: the store answers and takes writes, and it is not going away. Records that are down are told and no reason to be
 /// passed over: visitors need none, and a database that all nodes share would take all of them away at once.
 async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     let mut problems = Vec::new();
@@ -52,14 +52,16 @@ async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
         problems.push("draining".to_owned());
     }
     let (store, records) = tokio::join!(
-        timeout(PROBE_TIMEOUT, state.store.rooms()),
+        timeout(PROBE_TIMEOUT, state.store.probe()),
         timeout(PROBE_TIMEOUT, state.control.revision()),
     );
+    let mut warning = None;
     match store {
-        Ok(Ok(_)) => {}
+        Ok(Ok(warned)) => warning = warned.map(|text| format!("warning: {text}\n")),
         Ok(Err(error)) => problems.push(error.to_string()),
         Err(_) => problems.push(format!("the line store gave no answer in {PROBE_TIMEOUT:?}")),
     }
+    let warning = warning.unwrap_or_default();
     let operators = match records {
         Ok(Ok(_)) => String::new(),
         Ok(Err(error)) => format!("operators wait: {error}\n"),
@@ -67,7 +69,7 @@ async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     };
     let roles = format!("roles: {}\n", state.options.roles);
     match problems.as_slice() {
-        [] => (StatusCode::OK, format!("ready\n{roles}{operators}")),
+        [] => (StatusCode::OK, format!("ready\n{roles}{warning}{operators}")),
         _ => {
             let problems = problems.join("\n");
             (StatusCode::SERVICE_UNAVAILABLE, format!("{problems}\n{roles}{operators}"))

@@ -11,6 +11,7 @@ use jari_units::Millis;
 use serde_json::Value;
 
 use crate::api_keys::ApiKeyError;
+use crate::directory::PrepareError;
 use crate::room::BatchError;
 
 /// How soon to ask again after a refusal that passes by itself.
@@ -141,6 +142,17 @@ impl From<StoreError> for Refusal {
             StoreError::UnknownGroup(_) => Refusal::new(Code::UnknownGroup),
             StoreError::Unavailable(_) | StoreError::Silent(_) => {
                 Refusal::new(Code::StoreUnavailable)
+            }
+        }
+    }
+}
+
+impl From<PrepareError> for Refusal {
+    fn from(error: PrepareError) -> Self {
+        match error {
+            PrepareError::Store(error) => error.into(),
+            served @ PrepareError::Served { .. } => {
+                Refusal::new(Code::LineInUse).detail(served.to_string())
             }
         }
     }

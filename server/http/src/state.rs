@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::api_keys::ApiKeys;
 use crate::changes::Changes;
-use crate::directory::{RoomDirectory, RoomEntry};
+use crate::directory::{PrepareError, RoomDirectory, RoomEntry};
 use crate::drain::Drain;
 use crate::jitter::Jitter;
 use crate::join_limit::JoinLimiter;
@@ -93,6 +93,17 @@ pub enum StartError {
     Control(#[from] ControlError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    LineInUse(PrepareError),
+}
+
+impl From<PrepareError> for StartError {
+    fn from(error: PrepareError) -> Self {
+        match error {
+            PrepareError::Store(error) => error.into(),
+            served @ PrepareError::Served { .. } => StartError::LineInUse(served),
+        }
+    }
 }
 
 impl Deref for AppState {

@@ -47,7 +47,8 @@ local function cover(seq)
   if bytes <= room.len then return end
   local len = math.ceil(math.max(bytes, room.len * 1.25) / 64) * 64
   for _, key in ipairs({ W, CUR, PREV, ONCE }) do
-    redis.call('SETRANGE', key, len - 1, '\0')
+    -- One that is missing was taken away, which a tick tells by its length.
+    if room.len == 0 or redis.call('EXISTS', key) == 1 then redis.call('SETRANGE', key, len - 1, '\0') end
   end
   put('len', len)
 end

@@ -76,6 +76,9 @@ fn play(url: &str) {
         let group = "some".parse().expect("an id");
         harness.store().set_group(&group, limits, vec![room]).await.expect("set");
         harness.store().set_group(&group, limits, Vec::new()).await.expect("set");
+        let nobody = "nobody".parse().expect("an id");
+        assert_eq!(harness.store().served(&nobody).await, Ok(None));
+        assert_eq!(harness.store().probe().await, Ok(None));
     });
 }
 

@@ -219,6 +219,48 @@ async fn a_user_with_the_named_rights_is_enough() {
     assert!(told.contains("password") && !told.contains("wrong@"), "{told}");
 }
 
+/// Where reading works and writing does not, whoever asks whether the store is well is told so, with what is forbidden.
+#[tokio::test]
+async fn a_probe_tells_where_nothing_can_be_written() {
+    let server = Server::start(Kind::Redis);
+    let rights =
+        "on >s3cret resetchannels ~faults:* &faults:* +@all -@admin -@dangerous +role +info";
+    assert_eq!(server.ask(&format!("ACL SETUSER jari {rights}")), "+OK");
+    let store = open(&format!("redis://jari:s3cret@127.0.0.1:{}", server.port()));
+    assert_eq!(store.probe().await, Ok(None));
+    for (taken, given) in
+        [("-xadd", "+xadd"), ("-evalsha -eval", "+evalsha +eval"), ("resetchannels", "&faults:*")]
+    {
+        assert_eq!(server.ask(&format!("ACL SETUSER jari {taken}")), "+OK");
+        assert_eq!(store.rooms().await, Ok(Vec::new()), "{taken}: reading works");
+        let told = unavailable(store.probe().await);
+        assert!(told.contains("ACL"), "{taken}: {told}");
+        assert_eq!(server.ask(&format!("ACL SETUSER jari {given}")), "+OK");
+        assert_eq!(store.probe().await, Ok(None), "{given}");
+    }
+    server.ask("REPLICAOF 127.0.0.1 1");
+    let told = unavailable(store.probe().await);
+    assert!(told.contains("it is a replica now"), "{told}");
+}
+
+#[tokio::test]
+async fn a_server_that_may_throw_lines_away_is_told_of() {
+    let server = Server::start(Kind::Redis);
+    assert_eq!(server.ask("CONFIG SET maxmemory 100mb"), "+OK");
+    assert_eq!(server.ask("CONFIG SET maxmemory-policy allkeys-lru"), "+OK");
+    let store = open(&server.url());
+    let told = timeout(PATIENCE, async {
+        loop {
+            if let Some(warning) = store.probe().await.expect("it takes writes") {
+                return warning;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let told = told.await.expect("the server was looked at");
+    assert!(told.contains("allkeys-lru") && told.contains("noeviction"), "{told}");
+}
+
 #[tokio::test]
 async fn addresses_and_prefixes_are_checked_at_the_start() {
     let refused = RedisStore::open(RedisOptions::new("http://localhost"));

@@ -17,6 +17,7 @@ mod page;
 mod rehearse;
 mod rehearse_agreement;
 mod rooms;
+mod shared_store;
 mod start_and_stop;
 mod tenants;
 mod traces;

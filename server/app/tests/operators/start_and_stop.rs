@@ -191,6 +191,26 @@ async fn a_wrong_configuration_names_every_problem_and_its_fix() {
     );
 }
 
+/// What a start would refuse for the configuration alone, the check refuses with the same words.
+#[tokio::test]
+async fn a_check_reads_addresses_as_a_start_does() {
+    for (flag, address, told) in [
+        ("--store", "redis://u:p4ss@h:99999", "store.url"),
+        ("--store", "redis://h/abc", "store.url"),
+        ("--store", "redis+sentinel://h:1", "master's name"),
+        ("--store", "redis+cluster://h:1/3", "database number"),
+        ("--records", "postgres://u:p4ss@h/jari?bad=1", "bad"),
+    ] {
+        let mut process = Process::command(JARI, &["check", "--config", "/dev/null"])
+            .arg(flag)
+            .arg(address)
+            .spawn();
+        assert_eq!(process.wait().await.code(), Some(1), "{address}");
+        let said = process.stderr();
+        assert!(said.contains(told) && !said.contains("p4ss"), "{address}: {said}");
+    }
+}
+
 #[tokio::test]
 async fn a_drain_tells_streams_to_come_back_and_finishes_what_is_in_flight() {
     let app = TestApp::start().await;

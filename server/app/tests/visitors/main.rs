@@ -16,6 +16,7 @@ mod opening;
 mod places;
 mod raw_stream;
 mod redis_away_at_start;
+mod redis_evicted;
 mod redis_faults;
 mod redis_shard;
 mod returns;

@@ -102,3 +102,18 @@ async fn issue_4_a_wrong_password_ends_the_start_with_what_to_do() {
         assert!(!told.contains("hunter2"), "{told}");
     }
 }
+
+/// A store that can be read and not written serves nobody: balancers send people elsewhere until it can.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_before_a_redis_that_takes_no_writes_is_not_ready() {
+    let redis = Server::start(Kind::Redis);
+    let app = TestApp::builder().set("store.url", redis.url()).start().await;
+    is_ready(&app).await;
+    redis.ask("REPLICAOF 127.0.0.1 1");
+    let (status, why) = readiness(&app).await;
+    assert_eq!(status, 503, "{why}");
+    assert!(why.contains("it is a replica now"), "{why}");
+    redis.ask("REPLICAOF NO ONE");
+    is_ready(&app).await;
+    app.stop().await;
+}

@@ -1,0 +1,53 @@
+//! A Redis that throws a room's list away under running nodes, as one with an evicting policy does at `maxmemory`.
+
+use std::time::Duration;
+
+use jari_api::PlaceView;
+use jari_servers::{Kind, Server};
+use jari_testkit::TestApp;
+use tokio::time::{sleep, timeout};
+
+use crate::still;
+
+/// A recovery's window, and a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Q1: the node that served them knows who they are. Nobody is told that their place has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_that_redis_threw_away_comes_back_with_everybody() {
+    let redis = Server::start(Kind::Redis);
+    let app = TestApp::builder().set("store.url", redis.url()).start().await;
+    let room = app.create_room(still).await;
+    let people: Vec<_> = (0..5).map(|_| app.visitor()).collect();
+    for (seq, visitor) in (1..).zip(&people) {
+        assert_eq!(visitor.wait_in(&room).await.seq, seq);
+    }
+    let attended = format!("HLEN jari:{{{room}}}:nodes");
+    let recovered = format!("HGET jari:{{{room}}}:s begins");
+    let recovering = format!("HGET jari:{{{room}}}:s recovering");
+    let until = async |is_so: &dyn Fn() -> bool| {
+        let polling = async {
+            while !is_so() {
+                for (seq, visitor) in (1..).zip(&people) {
+                    let answer = visitor.poll(&room).await;
+                    // Asked sooner than it was told to, or while the line is being put in order.
+                    if answer.status == 200 {
+                        let place: PlaceView = answer.json();
+                        assert_eq!((place.seq, place.position), (seq, Some(seq)));
+                    }
+                }
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        timeout(PATIENCE, polling).await.expect("it becomes so");
+    };
+    until(&|| redis.ask(&attended) == ":1").await;
+    assert_eq!(redis.ask(&format!("DEL jari:{{{room}}}:w")), ":1");
+    until(&|| redis.ask(&recovered).len() > 1 && redis.ask(&recovering).is_empty()).await;
+    assert_eq!(app.operator().stats(&room).await.waiting, 5);
+    for (seq, visitor) in (1..).zip(&people) {
+        let again: PlaceView = visitor.join(&room).await.expect(200).json();
+        assert_eq!(again.seq, seq);
+    }
+    app.stop().await;
+}
