@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::{Host, Judgement, Rule, Rules, Target};
 
 /// Pieces of tricky paths.
-const PIECES: [&str; 44] = [
+const PIECES: [&str; 46] = [
     "tickets",
     "TICKETS",
     "%74ickets",
@@ -52,6 +52,8 @@ const PIECES: [&str; 44] = [
     "%25",
     "%EC%98%88",
     "~",
+    "a:1@b",
+    "[::1]",
 ];
 
 fn path() -> impl Strategy<Value = String> {
@@ -63,6 +65,8 @@ fn path() -> impl Strategy<Value = String> {
 #[derive(Clone, Copy, Debug)]
 struct Server {
     decodes: usize,
+    /// Takes the path for an address without a scheme, after so many decodings; after everything else where that is more.
+    host: Option<(Parser, usize)>,
     backslash: bool,
     parameters: bool,
     query: bool,
@@ -73,11 +77,47 @@ struct Server {
     dots: bool,
 }
 
+/// Who cuts a host off a path.
+#[derive(Clone, Copy, Debug)]
+enum Parser {
+    /// RFC 3986, appendix B: `^//([^/?#]*)`. Python's, for one.
+    Rfc,
+    /// The URL standard of browsers and Node.js: any two slashes or more, however they lean.
+    Whatwg,
+}
+
+impl Parser {
+    fn path_of(self, text: &str) -> String {
+        let chars: Vec<char> = text.chars().collect();
+        let leans = matches!(self, Parser::Whatwg);
+        let slash = |c: char| c == '/' || (leans && c == '\\');
+        let mut at = chars.iter().take_while(|c| slash(**c)).count();
+        if at < 2 {
+            return text.to_owned();
+        }
+        if !leans {
+            at = 2;
+        }
+        while at < chars.len() && !slash(chars[at]) && !matches!(chars[at], '?' | '#') {
+            at += 1;
+        }
+        let rest: String = chars[at..].iter().collect();
+        if rest.starts_with(slash) { rest } else { format!("/{rest}") }
+    }
+}
+
 fn server() -> impl Strategy<Value = Server> {
-    (0_usize..4, any::<[bool; 8]>()).prop_map(
-        |(decodes, [backslash, parameters, query, trims, folds, composes, collapses, dots])| {
+    let parser = proptest::sample::select(&[Parser::Rfc, Parser::Whatwg][..]);
+    let host = proptest::option::of((parser, 0_usize..5));
+    (0_usize..4, host, any::<[bool; 8]>()).prop_map(
+        |(
+            decodes,
+            host,
+            [backslash, parameters, query, trims, folds, composes, collapses, dots],
+        )| {
             Server {
                 decodes,
+                host,
                 backslash,
                 parameters,
                 query,
@@ -111,14 +151,26 @@ fn decode(text: &str) -> String {
 }
 
 impl Server {
+    fn path_of(self, text: String, now: impl Fn(usize) -> bool) -> String {
+        match self.host {
+            Some((parser, at)) if now(at) => parser.path_of(&text),
+            _ => text,
+        }
+    }
+
     fn takes_for(self, sent: &str) -> String {
-        let mut text = (0..self.decodes).fold(sent.to_owned(), |text, _| decode(&text));
+        let mut text = sent.to_owned();
+        for decoded in 0..self.decodes {
+            text = self.path_of(text, |at| at == decoded);
+            text = decode(&text);
+        }
         if self.composes {
             text = text.nfkc().collect();
         }
         if self.folds {
             text = text.to_uppercase().to_lowercase();
         }
+        text = self.path_of(text, |at| at >= self.decodes);
         if self.backslash {
             text = text.replace('\\', "/");
         }

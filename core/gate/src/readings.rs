@@ -12,23 +12,67 @@ const DECODE_MAX: usize = 4;
 /// One reading, to be compared with patterns in the same letters.
 pub(crate) type Reading = (Letters, String);
 
-/// Leniencies that upstreams have or have not, each alone or with others.
-const LENIENT: [fn(&str) -> String; 4] =
-    [backslashes_divide, query_is_cut, segments_are_bare, slashes_collapse];
+/// Texts of one depth of decoding that a path may have once hosts are cut off its beginning. Nobody means more than one host.
+const HOSTS_MAX: usize = 16;
+/// Readings of a path at most: each is compared with every rule.
+const READINGS_MAX: usize = 384;
+
+/// Leniencies that upstreams have or have not, each alone or with others. A host is cut off twice: segments that become
+/// bare may leave two slashes at the beginning that were none before.
+const LENIENT: [fn(&str) -> String; 6] = [
+    backslashes_divide,
+    query_is_cut,
+    host_is_cut,
+    segments_are_bare,
+    host_is_cut,
+    slashes_collapse,
+];
 
 /// All readings of a path in its normal spelling; plain paths have two.
 pub(crate) fn readings(normal: &str) -> Result<BTreeSet<Reading>, Unclear> {
     let mut readings = BTreeSet::new();
-    let mut text = decoded_within_segments(normal).map_err(|_| Unclear::Encoding)?;
+    let first = decoded_within_segments(normal).map_err(|_| Unclear::Encoding)?;
+    let mut texts = BTreeSet::from([first]);
     for _ in 0..=DECODE_MAX {
-        read(&text, &mut readings)?;
-        let next = decoded(&text).map_err(|_| Unclear::Encoding)?;
-        if next == text {
+        add_without_hosts(&mut texts)?;
+        for text in &texts {
+            read(text, &mut readings)?;
+            if readings.len() > READINGS_MAX {
+                return Err(Unclear::TooMany);
+            }
+        }
+        let next: Result<BTreeSet<_>, _> = texts.iter().map(|text| decoded(text)).collect();
+        let next = next.map_err(|_| Unclear::Encoding)?;
+        if next == texts {
             return Ok(readings);
         }
-        text = next;
+        texts = next;
     }
     Err(Unclear::Encoding)
+}
+
+/// Adds what is left of each text once the host is off, which some take off before they decode the rest.
+fn add_without_hosts(texts: &mut BTreeSet<String>) -> Result<(), Unclear> {
+    let mut left: Vec<String> = texts.iter().cloned().collect();
+    while let Some(text) = left.pop() {
+        if !may_name_a_host(&text) {
+            continue;
+        }
+        let mut spellings = vec![backslashes_divide(&text), text];
+        if !spellings[0].is_ascii() {
+            spellings.extend([fold(&spellings[0]), fold(&spellings[1])]);
+        }
+        for spelled in spellings {
+            let rest = host_is_cut(&spelled);
+            if rest != spelled && texts.insert(rest.clone()) {
+                left.push(rest);
+            }
+        }
+        if texts.len() > HOSTS_MAX {
+            return Err(Unclear::TooMany);
+        }
+    }
+    Ok(())
 }
 
 /// Adds the readings of a text that is decoded far enough.
@@ -63,6 +107,25 @@ fn backslashes_divide(text: &str) -> String {
 /// An encoded '?' that is decoded before the path is divided from the query.
 fn query_is_cut(text: &str) -> String {
     text.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// Whether a host could come first for somebody: two slashes, however they lean and whatever letters they are folded from.
+fn may_name_a_host(text: &str) -> bool {
+    let slash = |c: char| fold(c.encode_utf8(&mut [0; 4])).starts_with(['/', '\\']);
+    text.chars().nth(1).is_some_and(slash)
+}
+
+/// What is left for who takes the path for an address without a scheme (RFC 3986, 4.2), as `new URL(path, base)` does: two
+/// slashes or more, a host, and only then the path.
+fn host_is_cut(text: &str) -> String {
+    let from_host = text.trim_start_matches(['/', '\\']);
+    if text.len() - from_host.len() < 2 {
+        return text.to_owned();
+    }
+    match from_host.find(['/', '?', '#']).map(|end| &from_host[end..]) {
+        Some(rest) if rest.starts_with('/') => rest.to_owned(),
+        rest => format!("/{}", rest.unwrap_or_default()),
+    }
 }
 
 fn segments_are_bare(text: &str) -> String {
@@ -105,6 +168,36 @@ mod tests {
         assert!(texts("//a").expect("readable").contains(&"/a".to_owned()));
         assert!(texts("/a%3Fb").expect("readable").contains(&"/a".to_owned()));
         assert!(texts("/a./b").expect("readable").contains(&"/a/b".to_owned()));
+    }
+
+    #[test]
+    fn a_host_may_come_first() {
+        for path in [
+            "//h/a",
+            "///h/a",
+            "/\\h/a",
+            "/\\/h\\a",
+            "//h\\x/a",
+            "//x:1@y/a",
+            "//[::1]/a",
+            "/%2Fh/a",
+            "/%5Ch%5Ca",
+            "/%252F%255Ch/a",
+            "//h%2Fx/%2561",
+            "//h/%2561",
+            "//h//g/a",
+            "/;x/h/a",
+            "//h/;x/g/a",
+            "/%EF%BC%8Fh/a",
+        ] {
+            assert!(texts(path).expect("readable").contains(&"/a".to_owned()), "{path}");
+        }
+        assert!(texts("//h").expect("readable").contains(&"/".to_owned()));
+        assert!(texts("//h%3Fa/b").expect("readable").contains(&"/".to_owned()));
+        // One slash names none.
+        assert!(!texts("/h/a").expect("readable").contains(&"/a".to_owned()));
+        let hosts = "//h".repeat(HOSTS_MAX + 1);
+        assert_eq!(texts(&hosts), Err(Unclear::TooMany));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use thiserror::Error;
 use url::Url;
 
 use crate::origin::{Origin, OriginError};
-use crate::pattern::Pattern;
+use crate::pattern::{Letters, Pattern};
 use crate::spelling::{decoded, is_dots};
 use crate::target::Target;
 
@@ -79,6 +79,32 @@ impl ReturnUrl {
     }
 }
 
+impl Destination {
+    /// Whether a reader finds it within `folder`, on whichever host. What cannot be read with certainty is not, unless it
+    /// begins so.
+    #[must_use]
+    pub fn is_within(&self, folder: &Pattern) -> bool {
+        let path = match self {
+            Destination::Url(url) => url.path().to_owned(),
+            // As a browser asks for it: dots taken out, and encoded.
+            Destination::Path(path) => match base().and_then(|base| base.join(path).ok()) {
+                Some(url) => url.path().to_owned(),
+                None => return false,
+            },
+        };
+        let begins = || {
+            let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            folders.any(|begin| folder.matches(begin, Letters::AsTheyAre))
+        };
+        match Target::read(&path) {
+            Ok(read) => {
+                read.readings().iter().any(|(letters, path)| folder.matches(path, *letters))
+            }
+            Err(_) => begins(),
+        }
+    }
+}
+
 impl fmt::Display for ReturnUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -145,10 +171,15 @@ impl Destinations<'_> {
 /// Whether an address stays on the origin that it is read on.
 fn is_path(address: &str) -> bool {
     // "//host" is another host, and so is what becomes it once dots are taken out and somebody forgets the rest.
-    let base = Url::parse("http://a.invalid/").ok();
+    let base = base();
     let read = base.as_ref().and_then(|base| base.join(address).ok());
     let stays = |url: &Url| Some(url.origin()) == base.as_ref().map(Url::origin);
     read.is_some_and(|url| stays(&url) && !url.path().starts_with("//"))
+}
+
+/// A page on nobody's origin, to read a path from.
+fn base() -> Option<Url> {
+    Url::parse("http://a.invalid/").ok()
 }
 
 /// A URL that says its scheme and host in the one way that every reader understands: no `https:host`, no `https:///host`,

@@ -215,3 +215,35 @@ fn what_could_mean_more_than_one_folder_is_no_return_url() {
         assert_eq!(text.parse::<ReturnUrl>(), Err(want), "{text}");
     }
 }
+
+#[test]
+fn what_lies_within_a_folder_is_found_in_every_spelling() {
+    let folder = "/.jari/*".parse().expect("a pattern");
+    let url = |text: &str| Destination::Url(text.parse().expect("a URL"));
+    let path = |text: &str| Destination::Path(text.to_owned());
+    for within in [
+        "/.jari/rooms/vip",
+        "/.jari",
+        "/.jari/",
+        "/.jari?x",
+        "/.JARI/rooms/vip",
+        "/%2ejari/rooms/vip",
+        "/%252ejari/rooms/vip",
+        "/.jari%2frooms",
+        "/.jari;x/rooms",
+        "/x/../.jari/rooms/vip",
+        "/./.jari/rooms/vip",
+        "/.jari/rooms/vip#x",
+        "/.jari/%zz",
+        "/.jari/%ff",
+    ] {
+        assert!(path(within).is_within(&folder), "{within}");
+        assert!(url(&format!("https://shop.example{within}")).is_within(&folder), "{within}");
+    }
+    for outside in
+        ["/", "/.jarix", "/jari/rooms", "/x?return=/.jari/rooms/vip", "/x/.jari", "/%ff", "/예매"]
+    {
+        assert!(!path(outside).is_within(&folder), "{outside}");
+        assert!(!url(&format!("https://shop.example{outside}")).is_within(&folder), "{outside}");
+    }
+}

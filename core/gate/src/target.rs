@@ -34,6 +34,8 @@ pub enum Unclear {
     Control,
     #[error("the path has '.' or '..' in it")]
     Dots,
+    #[error("the path can be read in too many ways")]
+    TooMany,
     #[error("the path reads as one of two rooms")]
     TwoRooms,
 }

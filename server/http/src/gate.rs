@@ -1,6 +1,7 @@
-//! The gate's decision: who passes, who is sent to the line. Knows no route; the reverse proxy will ask the same.
+//! The gate's decision: who passes, who is sent to the line. Knows no route; the reverse proxy asks the same.
 
 mod arrival;
+mod holding;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use jari_ports::{OnStoreFailure, RoomDefinition, StoreError};
 use jari_units::limits::TICK;
 use jari_units::{Millis, PassId, RoomId, SubjectKey, Timestamp};
 use tokio::time::timeout;
+
+pub(crate) use holding::Holding;
 
 use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;

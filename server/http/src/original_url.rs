@@ -1,10 +1,10 @@
 //! Where a request that the gate refused wanted to go, and the room's address that leads back there. Which addresses may be
 //! led to is judged in `jari_gate`; here are the places that such an address comes from and goes to.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, HeaderValue};
-use jari_gate::{ADDRESS_MAX_BYTES, Destination, Destinations, Origin};
+use jari_gate::{ADDRESS_MAX_BYTES, Destination, Destinations, Origin, Pattern};
 use jari_ports::{RoomDefinition, Tenant};
 use url::{Url, form_urlencoded};
 
@@ -19,6 +19,11 @@ const RETURN: &str = "return";
 
 /// Headers in which proxies say what was asked for: nginx's two by custom, Traefik's and Caddy's.
 const HEADERS: [&str; 3] = ["x-original-url", "x-original-uri", "x-forwarded-uri"];
+
+/// What is Jari's own on the site's origin: a way back into it would lead in a circle.
+static OWN: LazyLock<Pattern> = LazyLock::new(|| {
+    format!("{PREFIX}/*").parse().expect("a folder in plain letters is a pattern")
+});
 
 /// Where the visitors of a room may be led back to.
 #[derive(Debug)]
@@ -45,12 +50,26 @@ impl WaysBack {
     pub(crate) fn to(&self, told: &str) -> Option<String> {
         let registered = self.tenant.as_ref().map_or(&[][..], |tenant| &tenant.return_urls);
         let origins = self.origins.clone();
-        match (Destinations { origins, registered }.judge(told)?, &self.target) {
+        let to = Destinations { origins, registered }.judge(told)?;
+        if self.is_ours(&to) && to.is_within(&OWN) {
+            return None;
+        }
+        match (to, &self.target) {
             (Destination::Url(url), _) => Some(url.into()),
             (Destination::Path(path), None) => Some(path),
             (Destination::Path(path), Some(target)) => {
                 let url = target.join(&path).ok()?;
                 (url.origin() == target.origin()).then(|| url.into())
+            }
+        }
+    }
+
+    /// Whether it is on an origin on which visitors could meet Jari.
+    fn is_ours(&self, to: &Destination) -> bool {
+        match to {
+            Destination::Path(_) => true,
+            Destination::Url(url) => {
+                Origin::of(url).is_ok_and(|origin| self.origins.contains(&origin))
             }
         }
     }

@@ -11,7 +11,9 @@ mod options;
 mod own;
 mod pass_on;
 mod pulse;
+mod slots;
 mod told;
+mod troubles;
 mod tunnel;
 mod upstream;
 

@@ -76,6 +76,19 @@ async fn bodies_that_never_end_let_go_of_the_site() {
     .await;
 }
 
+#[tokio::test]
+async fn a_body_in_chunks_that_are_none_is_a_bad_request() {
+    let (_site, app) = stage().await;
+    for chunks in ["zz\r\nabc\r\n0\r\n\r\n", "3\r\nabcdef\r\n0\r\n\r\n", "10000000000000000\r\n"] {
+        let request = format!(
+            "POST /upload HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n{chunks}"
+        );
+        let answer = exchange(&app, request.as_bytes()).await;
+        assert_eq!(status(&answer), 400, "{answer}");
+        assert!(answer.contains("bad_request"), "{answer}");
+    }
+}
+
 /// Without a pass nobody makes the server read a body, or a site.
 #[tokio::test]
 async fn a_body_without_a_pass_is_not_taken() {

@@ -4,7 +4,7 @@ use crate::raw::{exchange, get, status};
 use crate::stage;
 
 /// Every trick of the list, and of the field's.
-const SPELLINGS: [&str; 50] = [
+const SPELLINGS: [&str; 57] = [
     "/tickets/1",
     "/tickets",
     "/TICKETS/1",
@@ -15,6 +15,14 @@ const SPELLINGS: [&str; 50] = [
     "/%252574ickets/1",
     "//tickets/1",
     "///tickets///1",
+    // A host first, for who reads the path as an address without a scheme.
+    "//a/tickets/",
+    "///a/tickets",
+    "/\\a/tickets/",
+    "//x:1@y/tickets/",
+    "//[::1]/tickets/",
+    "/%2fa/tickets/1",
+    "/%5Ca%5Ctickets/1",
     "/%2ftickets/1",
     "/%2Ftickets/1",
     "/%252ftickets/1",

@@ -4,6 +4,7 @@
 mod bodies;
 mod command_line;
 mod connections;
+mod guests;
 mod modes;
 mod outage;
 mod passing;

@@ -72,6 +72,32 @@ async fn the_deadline_of_the_api_is_not_the_sites() {
     ask(browser(&app).request(Method::GET, "/never")).await.problem(504, "site_timeout");
 }
 
+/// The log says why.
+#[tokio::test]
+async fn an_answer_with_too_many_headers_is_none() {
+    for (count, status) in [(90, 200), (101, 502)] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let upstream = format!("http://{}", listener.local_addr().expect("bound"));
+        let site = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.expect("a connection");
+            _ = socket.read(&mut [0; 4_096]).await;
+            let headers: String = (2..=count).map(|no| format!("X-{no}: a\r\n")).collect();
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{headers}\r\nok");
+            socket.write_all(answer.as_bytes()).await.expect("it is open");
+            _ = socket.read(&mut [0; 1]).await;
+        });
+        let app = TestApp::builder()
+            .set("protect.upstream", upstream)
+            .set("protect.path", "/tickets/*")
+            .start()
+            .await;
+        let answer = ask(browser(&app).request(Method::POST, "/about")).await;
+        assert_eq!(answer.status, status, "{count}: {}", answer.text());
+        let _ = app.stop().await;
+        site.abort();
+    }
+}
+
 /// The site closes a connection just when it is used again: what may be asked twice is, and nothing else.
 #[tokio::test]
 async fn a_kept_connection_that_the_site_has_closed_is_no_failure() {

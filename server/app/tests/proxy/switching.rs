@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use jari_api::{PlaceStatus, PlaceView};
 use jari_testkit::{TestApp, Visitor, eventually};
 use reqwest::Method;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::{admitted, browser, stage};
+use crate::{ROOM, admitted, ask, browser, stage};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -61,6 +63,86 @@ async fn a_websocket_echoes_through_and_needs_a_pass() {
     let _ = app.stop().await;
     let end = timeout(LONG, socket.read(&mut [0; 1])).await.expect("it ends");
     assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
+}
+
+/// The shortest that a pass may be.
+const PASS_TTL_MS: u64 = 5_000;
+const PASS_TTL: Duration = Duration::from_millis(PASS_TTL_MS);
+
+/// A tunnel of somebody with a short pass.
+async fn tunnel(app: &TestApp) -> (Visitor, TcpStream) {
+    app.operator().set(ROOM, json!({"pass_ttl_ms": PASS_TTL_MS})).await;
+    let visitor = browser(app);
+    let token = pass(&visitor).await;
+    let (socket, head) = switch(app, Some(&token)).await;
+    assert!(head.starts_with("http/1.1 101"), "{head}");
+    (visitor, socket)
+}
+
+/// Sends something and reads it back.
+async fn echo(socket: &mut TcpStream) {
+    let mut back = [0; 4];
+    socket.write_all(b"ping").await.expect("it is open");
+    timeout(LONG, socket.read_exact(&mut back)).await.expect("in time").expect("it comes back");
+    assert_eq!(&back, b"ping");
+}
+
+async fn ends(mut socket: TcpStream) {
+    let end = timeout(LONG, socket.read(&mut [0; 1])).await.expect("it ends");
+    assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_websocket_in_use_keeps_its_pass_and_ends_when_its_owner_leaves() {
+    let (_site, app) = stage().await;
+    let (visitor, mut socket) = tunnel(&app).await;
+    let start = tokio::time::Instant::now();
+    while start.elapsed() < 2 * PASS_TTL {
+        echo(&mut socket).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let place: PlaceView = visitor.get("/.jari/v1/rooms/site/places/me").await.expect(200).json();
+    assert_eq!(place.status, PlaceStatus::Admitted, "what it sends is use of the pass");
+    let leave = visitor.request(Method::DELETE, "/.jari/v1/rooms/site/places/me");
+    let left = ask(leave).await;
+    assert!(left.status.is_success(), "{}", left.text());
+    ends(socket).await;
+}
+
+#[tokio::test]
+async fn a_websocket_in_which_nothing_moves_ends_with_its_pass() {
+    let (_site, app) = stage().await;
+    let (visitor, mut socket) = tunnel(&app).await;
+    echo(&mut socket).await;
+    ends(socket).await;
+    let place: PlaceView = visitor.get("/.jari/v1/rooms/site/places/me").await.expect(200).json();
+    assert_eq!(place.status, PlaceStatus::Ended);
+}
+
+#[tokio::test]
+async fn a_websocket_ends_with_its_room() {
+    let (_site, app) = stage().await;
+    let (_visitor, mut socket) = tunnel(&app).await;
+    echo(&mut socket).await;
+    let _ = app.operator().delete("/v1/admin/rooms/site").await.expect(204);
+    ends(socket).await;
+}
+
+/// While the room lets everybody pass nobody needs a pass; once it does not, who has none is sent out.
+#[tokio::test]
+async fn a_websocket_without_a_pass_ends_once_its_room_wants_one() {
+    let (_site, app) = stage().await;
+    let settings = json!({"mode": "off", "pass_ttl_ms": PASS_TTL_MS});
+    app.operator().set(ROOM, settings).await;
+    let (mut socket, head) = switch(&app, None).await;
+    assert!(head.starts_with("http/1.1 101"), "{head}");
+    let start = tokio::time::Instant::now();
+    while start.elapsed() < PASS_TTL {
+        echo(&mut socket).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    app.operator().set(ROOM, json!({"mode": "on"})).await;
+    ends(socket).await;
 }
 
 #[tokio::test]

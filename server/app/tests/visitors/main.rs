@@ -25,6 +25,7 @@ mod streams;
 mod streams_by_nginx;
 mod streams_off_http;
 mod tokens;
+mod tunnels;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

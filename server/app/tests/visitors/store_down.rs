@@ -30,10 +30,11 @@ use crate::breakable::Breakable;
 /// As the gate: it opens to all only after this.
 const FAIL_OPEN_AFTER: Duration = Duration::from_secs(5);
 
-struct Broken {
-    url: url::Url,
+pub(crate) struct Broken {
+    pub(crate) url: url::Url,
     operator: Operator,
-    down: Arc<AtomicBool>,
+    pub(crate) state: AppState,
+    pub(crate) down: Arc<AtomicBool>,
     _dir: TempDir,
 }
 
@@ -55,7 +56,7 @@ fn room(id: &str, on_store_failure: OnStoreFailure) -> RoomDefinition {
 }
 
 /// A server whose store can be broken, with one room of each policy.
-async fn start() -> Broken {
+pub(crate) async fn start() -> Broken {
     let dir = TempDir::new().expect("a temporary folder");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let line =
@@ -101,12 +102,12 @@ async fn start() -> Broken {
     tokio::spawn(jari_http::admitter::run(state.clone()));
     tokio::spawn(jari_http::control_watch::run(state.clone()));
     tokio::spawn(jari_http::operator_feed::run(state.clone()));
-    tokio::spawn(jari_http::serve(state, listener));
+    tokio::spawn(jari_http::serve(state.clone(), listener));
     let operator = Operator::new(url.clone(), &key.text);
-    Broken { url, operator, down, _dir: dir }
+    Broken { url, operator, state, down, _dir: dir }
 }
 
-async fn admitted(url: &url::Url, room: &str) -> Visitor {
+pub(crate) async fn admitted(url: &url::Url, room: &str) -> Visitor {
     let visitor = Visitor::new(url.clone());
     visitor.wait_in(room).await;
     eventually("the visitor is admitted", async || {

@@ -29,6 +29,7 @@ fn words(code: Code, language: Language) -> (&'static str, &'static str) {
         Code::BadTarget | Code::Misdirected | Code::MethodNotAllowed | Code::LoopDetected => {
             ("site_address_title", "site_address_text")
         }
+        Code::UnknownRoom => ("site_room_gone_title", "site_room_gone_text"),
         // Of the line or of this server; both come round by themselves.
         _ => ("site_busy_title", "site_busy_text"),
     };
@@ -61,6 +62,8 @@ mod tests {
                 assert!(!html.contains("{{") && html.contains("\"/.jari/assets/"), "{html}");
             }
         }
+        let gone = render(Code::UnknownRoom, "", None, Language::En);
+        assert!(!gone.contains("are kept") && gone.contains("no longer"), "{gone}");
         assert!(!render(Code::BadTarget, "", None, Language::En).contains("refresh"));
     }
 }

@@ -14,33 +14,80 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::pulse::Pulse;
 
-/// An upload that is slower than this in the long run holds a connection to the site for nothing.
-const UPLOAD_MIN_BYTES_PER_S: u64 = 256;
-/// So long an upload may take to get going.
-const UPLOAD_GRACE: Duration = Duration::from_secs(30);
+/// An upload's pace is judged over each such while of waiting for it; the first one is for getting going.
+const UPLOAD_WINDOW: Duration = Duration::from_secs(10);
+/// What an upload must bring in each: 1 KiB/s, which the slowest phone does. Slower ones hold a connection to the site for
+/// nothing.
+const UPLOAD_WINDOW_MIN_BYTES: u64 = 10 * 1024;
 
 /// Takes the trailers out of a body.
 fn data_only(frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
     frame.into_data().ok().map(Frame::data)
 }
 
-/// A visitor's body: each piece is a sign of life, and it must keep up a walking pace.
+/// A visitor's body: each piece is a sign of life, and it must keep up a walking pace. Time in which the site takes nothing
+/// is not the visitor's.
 #[derive(Debug)]
 pub(super) struct Upload {
     body: Body,
     pulse: Pulse,
-    started: Instant,
+    pace: Pace,
+}
+
+/// What came within a window of waiting.
+#[derive(Debug)]
+struct Pace {
+    /// The first window.
+    beginning: bool,
     bytes: u64,
+    waited: Duration,
+    waiting_since: Option<Instant>,
+    /// When the window is over, if nothing comes before.
+    over: Pin<Box<Sleep>>,
+}
+
+/// The body came too slowly.
+#[derive(Debug, thiserror::Error)]
+#[error("the upload is too slow")]
+struct TooSlow;
+
+impl Pace {
+    fn new() -> Self {
+        Pace {
+            beginning: true,
+            bytes: 0,
+            waited: Duration::ZERO,
+            waiting_since: None,
+            over: Box::pin(sleep(UPLOAD_WINDOW)),
+        }
+    }
+
+    /// A piece came.
+    fn came(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.waited += self.waiting_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+    }
+
+    /// Waits for the next piece; ready where too little has come for too long.
+    fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let now = Instant::now();
+        if self.waiting_since.is_none() {
+            self.waiting_since = Some(now);
+            self.over.as_mut().reset(now + UPLOAD_WINDOW.saturating_sub(self.waited));
+        }
+        while self.over.as_mut().poll(cx).is_ready() {
+            if !self.beginning && self.bytes < UPLOAD_WINDOW_MIN_BYTES {
+                return Poll::Ready(());
+            }
+            *self = Pace { beginning: false, waiting_since: Some(now), ..Pace::new() };
+        }
+        Poll::Pending
+    }
 }
 
 impl Upload {
     pub(super) fn new(body: Body, pulse: Pulse) -> Self {
-        Upload { body, pulse, started: Instant::now(), bytes: 0 }
-    }
-
-    fn is_too_slow(&self) -> bool {
-        let took = self.started.elapsed();
-        took > UPLOAD_GRACE && self.bytes < took.as_secs() * UPLOAD_MIN_BYTES_PER_S
+        Upload { body, pulse, pace: Pace::new() }
     }
 }
 
@@ -53,17 +100,17 @@ impl HttpBody for Upload {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         loop {
-            let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
+                ready!(self.pace.poll_too_slow(cx));
+                return Poll::Ready(Some(Err(Error::new(TooSlow))));
+            };
             self.pulse.beat();
             let frame = match frame {
                 Some(Ok(frame)) => frame,
                 other => return Poll::Ready(other),
             };
             let Some(frame) = data_only(frame) else { continue };
-            self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if self.is_too_slow() {
-                return Poll::Ready(Some(Err(Error::new("the upload is too slow"))));
-            }
+            self.pace.came(frame.data_ref().map_or(0, Bytes::len));
             return Poll::Ready(Some(Ok(frame)));
         }
     }
@@ -139,6 +186,8 @@ pub(super) fn empty() -> Body {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::StreamExt as _;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -161,15 +210,50 @@ mod tests {
         assert_eq!(std::sync::Arc::strong_count(&held), 1);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn an_upload_that_trickles_is_given_up() {
-        let trickle = futures_util::stream::unfold((), async |()| {
+    /// An upload of so many bytes a second, and when it was given up.
+    async fn trickled(bytes: usize, seconds: usize) -> Option<Duration> {
+        let trickle = futures_util::stream::unfold(0, move |no| async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            Some((Ok::<_, Error>(Bytes::from_static(b"a")), ()))
+            (no < seconds).then(|| (Ok::<_, Error>(Bytes::from(vec![0; bytes])), no + 1))
         });
         let mut upload = Upload::new(Body::from_stream(trickle), Pulse::new());
         let start = Instant::now();
+        loop {
+            match upload.frame().await {
+                Some(Ok(_)) => {}
+                Some(Err(_)) => return Some(start.elapsed()),
+                None => return None,
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_trickles_is_given_up() {
+        for bytes in [1, 300, 1_000] {
+            let end = trickled(bytes, 100).await.expect("an end");
+            assert_eq!(end.as_secs(), 2 * UPLOAD_WINDOW.as_secs(), "{bytes}");
+        }
+        assert_eq!(trickled(1_100, 100).await, None);
+        assert_eq!(trickled(1, 9).await, None, "the beginning may be slow");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_falls_silent_is_given_up() {
+        let silent = futures_util::stream::once(async { Ok::<_, Error>(Bytes::from_static(b"a")) })
+            .chain(futures_util::stream::pending());
+        let mut upload = Upload::new(Body::from_stream(silent), Pulse::new());
+        let start = Instant::now();
         while upload.frame().await.expect("it never ends by itself").is_ok() {}
-        assert_eq!(start.elapsed(), UPLOAD_GRACE + Duration::from_secs(1));
+        assert_eq!(start.elapsed().as_secs(), 2 * UPLOAD_WINDOW.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_site_that_takes_nothing_for_a_while_is_not_the_visitors_fault() {
+        let pieces = futures_util::stream::repeat_with(|| Ok::<_, Error>(Bytes::from_static(b"a")));
+        let mut upload = Upload::new(Body::from_stream(pieces), Pulse::new());
+        for _ in 0..10 {
+            assert!(upload.frame().await.expect("more").is_ok());
+            tokio::time::sleep(UPLOAD_WINDOW).await;
+        }
     }
 }

@@ -25,7 +25,7 @@ use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
 use crate::answers::with_cookies;
 use crate::cors;
 use crate::directory::RoomEntry;
-use crate::gate::{self, Passage};
+use crate::gate::{self, Holding, Passage};
 use crate::problem_response::Refusal;
 use crate::reader::Reader;
 use crate::request::client_of;
@@ -115,8 +115,14 @@ async fn send(
 ) -> Result<Response, Refusal> {
     let visitor = parts.extensions.remove::<OnUpgrade>();
     let visitor = visitor.filter(|_| tunnel::is_websocket(&parts));
+    let holding = passage.as_ref().filter(|_| visitor.is_some()).map(|(room, passage)| {
+        // Before the pass is taken out of the headers.
+        Holding::of(state, &room.id, &parts.headers, passage)
+    });
+    let has_pass = matches!(passage, Some((_, Passage::Admitted { .. })));
+    let guest = (!has_pass).then(|| client_of(&parts, state));
     let parts = onward::request(state, site, parts, addressed, passage.as_ref())?;
-    let (mut answer, slot) = site.upstream.send(parts, body).await?;
+    let (mut answer, slot) = site.upstream.send(parts, body, guest).await?;
     let limits = site.options.limits;
     let switched = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
     let site_side = switched.then(|| hyper::upgrade::on(&mut answer));
@@ -135,8 +141,9 @@ async fn send(
     match (site_side, visitor) {
         (Some(site_side), Some(visitor)) => {
             tunnel::tell_switch(&mut head.headers);
-            let drain = state.drain.clone();
-            tokio::spawn(tunnel::join(visitor, site_side, limits.idle, drain, slot));
+            let joined =
+                tunnel::join(visitor, site_side, limits.idle, slot, state.clone(), holding);
+            tokio::spawn(joined);
             Ok(Response::from_parts(head, Body::empty()))
         }
         // Nobody asked it to.

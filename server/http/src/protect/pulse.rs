@@ -29,11 +29,15 @@ impl Pulse {
         self.0.last.store(now, Ordering::Relaxed);
     }
 
+    /// When something last moved, since the beginning.
+    pub(super) fn last(&self) -> Duration {
+        Duration::from_millis(self.0.last.load(Ordering::Relaxed))
+    }
+
     /// Until nothing has moved for `limit`.
     pub(super) async fn stopped(&self, limit: Duration) {
         loop {
-            let last = Duration::from_millis(self.0.last.load(Ordering::Relaxed));
-            let end = self.0.since + last + limit;
+            let end = self.0.since + self.last() + limit;
             if Instant::now() >= end {
                 return;
             }

@@ -42,6 +42,9 @@ impl From<Failed> for Refusal {
             }
             Failed::Slow => Refusal::new(Code::SiteTimeout).poll_after(LOOK_AGAIN),
             Failed::Upload => Refusal::new(Code::RequestTimeout),
+            Failed::Malformed => {
+                Refusal::new(Code::BadRequest).detail("the body is not framed as HTTP wants it")
+            }
         }
     }
 }

@@ -10,10 +10,12 @@ use http::{HeaderMap, HeaderValue, Method, Version};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::sleep;
 
 use super::pulse::Pulse;
-use crate::drain::Drain;
+use super::slots::Slot;
+use crate::gate::Holding;
+use crate::state::AppState;
 
 /// Bytes on their way in one direction at most.
 const BUFFER_BYTES: usize = 8 * 1024;
@@ -41,13 +43,15 @@ pub(super) fn tell_switch(headers: &mut HeaderMap) {
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
 }
 
-/// Joins the two sides until one ends, nothing moves for `idle`, or the server drains. `slot` counts it meanwhile.
+/// Joins the two sides until one ends, nothing moves for `idle`, the gate would let `holding` pass no more, or the server
+/// drains. `slot` counts it meanwhile.
 pub(super) async fn join(
     visitor: OnUpgrade,
     site: OnUpgrade,
     idle: Duration,
-    drain: Drain,
-    slot: OwnedSemaphorePermit,
+    slot: Slot,
+    state: AppState,
+    holding: Option<Holding>,
 ) {
     let (Ok(visitor), Ok(site)) = tokio::join!(visitor, site) else { return };
     let pulse = Pulse::new();
@@ -59,9 +63,26 @@ pub(super) async fn join(
         }
         () = pulse.stopped(idle) => {}
         // Its browser comes back by itself, to another node.
-        () = drain.begun() => {}
+        () = state.drain.begun() => {}
+        () = sent_out(&state, holding, &pulse) => {}
     }
     drop(slot);
+}
+
+/// Until who holds the tunnel may stay no longer; for ever where no gate is before it.
+async fn sent_out(state: &AppState, holding: Option<Holding>, pulse: &Pulse) {
+    let Some(mut holding) = holding else { return std::future::pending().await };
+    let mut moved = pulse.last();
+    loop {
+        sleep(holding.look_after(state)).await;
+        let last = pulse.last();
+        let used = std::mem::replace(&mut moved, last) != last;
+        // Apart: its future is for stores that do not answer.
+        if !Box::pin(holding.goes_on(state, used)).await {
+            tracing::debug!("a tunnel ends with its pass");
+            return;
+        }
+    }
 }
 
 async fn both_ways(visitor: Upgraded, site: Upgraded, pulse: &Pulse) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! The site's end: pooled connections, how many requests may be there at once, and how long anything may take. Decides
 //! nothing about who is let through.
 
-use std::sync::Arc;
+use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,15 +12,13 @@ use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 use super::body::{self, Upload};
 use super::options::UpstreamLimits;
 use super::pulse::Pulse;
+use super::slots::{Slot, Slots};
+use super::troubles::{Reason, Troubles, in_full};
 
-/// A request waits so long for one of the others to be done.
-const SLOT_WAIT: Duration = Duration::from_secs(2);
 /// A connection that nobody used for this long is closed: before sites commonly close it, which is 60 s and more.
 const KEEP: Duration = Duration::from_secs(50);
 
@@ -36,12 +35,21 @@ pub(super) enum Failed {
     Broken,
     /// The visitor's own body did not come.
     Upload,
+    /// The visitor's own body is no HTTP.
+    Malformed,
+}
+
+/// How a try failed.
+enum Fault {
+    Slow,
+    Client(Error),
 }
 
 #[derive(Debug)]
 pub(super) struct Upstream {
     client: Client<HttpConnector, Body>,
-    slots: Arc<Semaphore>,
+    slots: Slots,
+    troubles: Troubles,
     limits: UpstreamLimits,
 }
 
@@ -55,10 +63,12 @@ impl Upstream {
             .pool_idle_timeout(KEEP)
             .pool_max_idle_per_host(limits.max)
             .build(connector);
-        Upstream { client, slots: Arc::new(Semaphore::new(limits.max)), limits }
+        let slots = Slots::new(limits.max);
+        Upstream { client, slots, troubles: Troubles::default(), limits }
     }
 
-    /// Sends a request and waits for the head of its answer. The permit is held as long as the answer's body.
+    /// Sends a request and waits for the head of its answer. The slot is held as long as the answer's body. `guest` is the
+    /// address of who has no pass.
     ///
     /// # Errors
     /// Why there is no answer.
@@ -66,30 +76,58 @@ impl Upstream {
         &self,
         parts: Parts,
         body: Body,
-    ) -> Result<(Response<Incoming>, OwnedSemaphorePermit), Failed> {
-        let slot = timeout(SLOT_WAIT, self.slots.clone().acquire_owned()).await;
-        let Ok(Ok(slot)) = slot else { return Err(Failed::Busy) };
+        guest: Option<IpAddr>,
+    ) -> Result<(Response<Incoming>, Slot), Failed> {
+        let slot = self.slots.take(guest).await.ok_or(Failed::Busy)?;
         let again = is_repeatable(&parts, &body).then(|| parts.clone());
         let pulse = Pulse::new();
         let body = Body::new(Upload::new(body, pulse.clone()));
         let answer = match (self.once(Request::from_parts(parts, body), &pulse).await, again) {
             // The site closed a kept connection just when it was used: another try asks for nothing twice that matters.
-            (Err(Failed::Broken), Some(parts)) => {
+            (Err(Fault::Client(error)), Some(parts)) if why(&error) == Failed::Broken => {
                 self.once(Request::from_parts(parts, body::empty()), &Pulse::new()).await
             }
             (answer, _) => answer,
         };
-        answer.map(|answer| (answer, slot))
+        match answer {
+            Ok(answer) => Ok((answer, slot)),
+            Err(fault) => Err(self.told(&fault)),
+        }
+    }
+
+    /// What a fault comes to; where it is the site's, the operator hears of it.
+    fn told(&self, fault: &Fault) -> Failed {
+        let error = match fault {
+            Fault::Slow => {
+                self.troubles.note(Reason::Slow, "protect.response_timeout_ms is over");
+                return Failed::Slow;
+            }
+            Fault::Client(error) => error,
+        };
+        let (failed, text) = (why(error), in_full(error));
+        let reason = match failed {
+            Failed::Unreachable => Reason::Unreachable,
+            Failed::Broken if of_hyper(error).is_some_and(hyper::Error::is_parse) => {
+                Reason::NotHttp
+            }
+            Failed::Broken => Reason::Broken,
+            _ => {
+                tracing::debug!(error = %text, "a visitor's upload failed: {text}");
+                return failed;
+            }
+        };
+        self.troubles.note(reason, &text);
+        failed
     }
 
     async fn once(
         &self,
         request: Request<Body>,
         pulse: &Pulse,
-    ) -> Result<Response<Incoming>, Failed> {
+    ) -> Result<Response<Incoming>, Fault> {
         tokio::select! {
-            answer = self.client.request(request) => answer.map_err(|error| why(&error)),
-            () = pulse.stopped(self.limits.response) => Err(Failed::Slow),
+            answer = self.client.request(request) => answer.map_err(Fault::Client),
+            () = pulse.stopped(self.limits.response) => Err(Fault::Slow),
         }
     }
 }
@@ -104,13 +142,28 @@ fn is_repeatable(parts: &Parts, body: &Body) -> bool {
 }
 
 fn why(error: &Error) -> Failed {
-    tracing::debug!(%error, "the site gave no answer: {error}");
     if error.is_connect() {
         return Failed::Unreachable;
     }
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
-    match source {
-        Some(error) if hyper::Error::is_user(error) => Failed::Upload,
+    match of_hyper(error) {
+        Some(error) if error.is_user() => of_upload(error),
         _ => Failed::Broken,
+    }
+}
+
+fn of_hyper(error: &Error) -> Option<&hyper::Error> {
+    std::error::Error::source(error)?.downcast_ref()
+}
+
+/// Whether the visitor's body stopped coming, or came in chunks that are none: hyper tells that by the kind alone.
+fn of_upload(error: &hyper::Error) -> Failed {
+    let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
+    let malformed = |error: &io::Error| {
+        matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+    };
+    if causes.filter_map(|error| error.downcast_ref()).any(malformed) {
+        Failed::Malformed
+    } else {
+        Failed::Upload
     }
 }
