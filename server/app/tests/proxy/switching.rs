@@ -71,7 +71,9 @@ const PASS_TTL: Duration = Duration::from_millis(PASS_TTL_MS);
 
 /// A tunnel of somebody with a short pass.
 async fn tunnel(app: &TestApp) -> (Visitor, TcpStream) {
-    app.operator().set(ROOM, json!({"pass_ttl_ms": PASS_TTL_MS})).await;
+    // A pass that is used never ends before the window in which to claim it.
+    let settings = json!({"pass_ttl_ms": PASS_TTL_MS, "claim_window_ms": PASS_TTL_MS});
+    app.operator().set(ROOM, settings).await;
     let visitor = browser(app);
     let token = pass(&visitor).await;
     let (socket, head) = switch(app, Some(&token)).await;
