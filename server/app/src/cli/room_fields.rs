@@ -94,7 +94,7 @@ pub(super) struct LimitFields {
 /// How long passes and places last.
 #[derive(Debug, Args)]
 pub(super) struct SpanFields {
-    /// A pass ends this long after its last use. [default: 10m]
+    /// A used pass ends this long after its last use, and not before its claim window. [default: 10m]
     #[arg(long, value_name = "SPAN", value_parser = span_ms, help_heading = "Times")]
     pass_ttl: Option<u64>,
     /// A pass never used ends this long after its turn came. [default: 2m]

@@ -12,6 +12,8 @@ use tokio::time::{Instant, sleep};
 use crate::nodes::Site;
 
 const ROOM: &str = "quiet";
+/// Joins, and what nodes ask while they come to know a room, are over by then: the round over all rooms rests for five.
+const SETTLED: Duration = Duration::from_secs(6);
 /// As many turns of every kind as it takes for chance to even out.
 const WATCHED: Duration = Duration::from_secs(20);
 /// A second, for both nodes: a tick; two and a half for the leases; one to see what is due; who was heard from, by which node,
@@ -33,6 +35,7 @@ async fn waits(visitor: Visitor, enough: Arc<AtomicBool>) {
     while !enough.load(Ordering::SeqCst) {
         let answer = visitor.poll(ROOM).await;
         assert!([200, 429].contains(&answer.status.as_u16()), "{}", answer.text());
+        // As a page far back in line asks, or more often.
         sleep(Duration::from_secs(1)).await;
     }
 }
@@ -57,7 +60,7 @@ async fn issue_4_a_line_that_stands_asks_its_store_few_things_a_second_for_two_n
         visitor.wait_in(ROOM).await;
         people.push(tokio::spawn(waits(visitor, enough.clone())));
     }
-    sleep(Duration::from_secs(6)).await;
+    sleep(SETTLED).await;
     let (before, began) = (calls(&site.redis), Instant::now());
     sleep(WATCHED).await;
     let per_s = (calls(&site.redis) - before) as f64 / began.elapsed().as_secs_f64();

@@ -23,6 +23,7 @@ async fn dribble(addr: std::net::SocketAddr) -> u16 {
     to.write_all(head.as_bytes()).await.expect("it is open");
     let send = async {
         while to.write_all(&[b'x'; 300]).await.is_ok() {
+            // 300 B/s: below what an upload must bring.
             sleep(Duration::from_secs(1)).await;
         }
         std::future::pending::<()>().await;

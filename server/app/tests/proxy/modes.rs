@@ -96,6 +96,7 @@ impl Person<'_> {
             {
                 return true;
             }
+            // As pages ask, and not in a hot loop: five thousand do.
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
         false

@@ -101,6 +101,7 @@ async fn a_websocket_in_use_keeps_its_pass_and_ends_when_its_owner_leaves() {
     let start = tokio::time::Instant::now();
     while start.elapsed() < 2 * PASS_TTL {
         echo(&mut socket).await;
+        // Several times within the shortest look at the pass.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let place: PlaceView = visitor.get("/.jari/v1/rooms/site/places/me").await.expect(200).json();
@@ -141,6 +142,7 @@ async fn a_websocket_without_a_pass_ends_once_its_room_wants_one() {
     let start = tokio::time::Instant::now();
     while start.elapsed() < PASS_TTL {
         echo(&mut socket).await;
+        // Several times within the shortest look at the pass.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     app.operator().set(ROOM, json!({"mode": "on"})).await;
