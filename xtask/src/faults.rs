@@ -44,7 +44,7 @@ pub struct FaultsArgs {
 /// # Errors
 /// Where something does not build or start, or did not hold.
 pub fn run(root: &Path, args: &FaultsArgs) -> Result<()> {
-    tools::for_faults(root)?;
+    tools::servers(root)?;
     let mut arguments: Vec<String> = vec![format!("--at-once={}", args.at_once)];
     arguments.extend(args.only.iter().map(|name| format!("--only={name}")));
     arguments.extend(args.people.map(|people| format!("--people={people}")));

@@ -16,6 +16,7 @@ use clap::{Args, ValueEnum};
 use super::parts::Measured;
 use super::run::{self, Named, RunArgs};
 use super::setting::Setting;
+use crate::test::tools;
 
 const GATE: Named = Named { name: "gate", overview: ("gate_reach", "The gate: every bar") };
 
@@ -53,6 +54,7 @@ impl Part {
 
 /// Measures all that is wanted and tells it.
 pub(super) fn run(root: &Path, args: &GateArgs) -> Result<()> {
+    tools::servers(root)?;
     let setting = args.run.setting(root)?;
     let found = run::measure(&Part::ALL, &args.only, &setting, Part::measure);
     args.run.tell(root, GATE, found)

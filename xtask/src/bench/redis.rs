@@ -16,6 +16,7 @@ use clap::{Args, ValueEnum};
 use super::parts::Measured;
 use super::run::{self, Named, RunArgs};
 use super::setting::Setting;
+use crate::test::tools;
 
 const REDIS: Named =
     Named { name: "redis", overview: ("redis_reach", "Two nodes on Redis: every bar") };
@@ -56,6 +57,7 @@ impl Part {
 
 /// Measures all that is wanted and tells it.
 pub(super) fn run(root: &Path, args: &RedisArgs) -> Result<()> {
+    tools::servers(root)?;
     let setting = args.run.setting(root)?;
     let found = run::measure(&Part::ALL, &args.only, &setting, Part::measure);
     args.run.tell(root, REDIS, found)

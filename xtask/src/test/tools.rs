@@ -74,16 +74,15 @@ const APT_LOCK_SECONDS: &str = "DPkg::Lock::Timeout=300";
 
 const BROWSER_TESTS: &str = "testing/browser";
 
-/// What `cargo xtask faults` starts.
-pub(crate) fn for_faults(root: &Path) -> Result<()> {
+/// The servers that tests, faults and benchmarks start.
+pub(crate) fn servers(root: &Path) -> Result<()> {
     debian_packages(root, &SERVERS)?;
     postgres(root)
 }
 
 pub(super) fn install(root: &Path, browser: bool) -> Result<()> {
     nextest(root);
-    debian_packages(root, &SERVERS)?;
-    postgres(root)?;
+    servers(root)?;
     for each in &WHEELS {
         wheel(root, each)?;
     }
