@@ -29,7 +29,23 @@ const LENIENT: [fn(&str) -> String; 6] = [
 ];
 
 /// All readings of a path in its normal spelling; plain paths have two.
-pub(crate) fn readings(normal: &str) -> Result<BTreeSet<Reading>, Unclear> {
+pub(crate) fn readings(normal: &str) -> Result<Vec<Reading>, Unclear> {
+    if is_plain(normal) {
+        let folded = normal.to_ascii_lowercase();
+        return Ok(vec![(Letters::AsTheyAre, normal.to_owned()), (Letters::Folded, folded)]);
+    }
+    Ok(odd_readings(normal)?.into_iter().collect())
+}
+
+/// Whether nobody could read a path in another way but for its letters: nothing is encoded, divides or is cut off. Most paths
+/// are so, and are not taken apart.
+fn is_plain(path: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_~.".contains(&byte);
+    let ends_bare = |segment: &str| !segment.ends_with('.');
+    path.bytes().all(plain) && !path.contains("//") && path.split('/').all(ends_bare)
+}
+
+fn odd_readings(normal: &str) -> Result<BTreeSet<Reading>, Unclear> {
     let mut readings = BTreeSet::new();
     let first = decoded_within_segments(normal).map_err(|_| Unclear::Encoding)?;
     let mut texts = BTreeSet::from([first]);
@@ -155,6 +171,19 @@ mod tests {
     fn a_plain_path_is_read_in_its_letters_and_folded() {
         assert_eq!(texts("/a/b.css"), Ok(vec!["/a/b.css".to_owned()]));
         assert_eq!(texts("/A"), Ok(vec!["/A".to_owned(), "/a".to_owned()]));
+    }
+
+    #[test]
+    fn a_plain_path_is_read_as_if_it_were_taken_apart() {
+        for path in ["/", "/a", "/A/b.css", "/a/", "/~a/-_/B.c.D", "/.well-known/x"] {
+            assert!(is_plain(path), "{path}");
+            let apart = odd_readings(path).expect("readable");
+            assert_eq!(readings(path), Ok(apart.into_iter().collect()), "{path}");
+        }
+        for path in ["//a", "/a//b", "/a.", "/a./b", "/.", "/..", "/a;b", "/a%20b", "/a\\b", "/예"]
+        {
+            assert!(!is_plain(path), "{path}");
+        }
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The path of a request, read in every way that matters. Which room it belongs to is the rules' business.
 
-use std::collections::BTreeSet;
-
 use thiserror::Error;
 
 use crate::readings::{Reading, readings};
@@ -18,7 +16,7 @@ const PLAIN_READINGS: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     normal: String,
-    readings: BTreeSet<Reading>,
+    readings: Vec<Reading>,
 }
 
 /// Why a path cannot be judged: two servers could read it differently, and no browser sends it.
@@ -69,7 +67,7 @@ impl Target {
         &self.normal
     }
 
-    pub(crate) fn readings(&self) -> &BTreeSet<Reading> {
+    pub(crate) fn readings(&self) -> &[Reading] {
         &self.readings
     }
 }

@@ -3,6 +3,7 @@
 //! What a client wrote is not logged at all, but for its method where that is a known one: the route is the template,
 //! the room only one that exists, the actor the public id of a key that was accepted.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,12 +12,12 @@ use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::AUTHORIZATION;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method};
 use jari_api::Code;
 use jari_units::RoomId;
 use tokio::time::Instant;
 
-use crate::metrics::method_label;
+use crate::metrics::{Counted, method_label};
 use crate::room::counts::count_refusal;
 use crate::state::AppState;
 
@@ -24,10 +25,6 @@ use crate::state::AppState;
 pub(crate) const CALL_HEADER: HeaderName = HeaderName::from_static("jari-call");
 /// What is logged where no route took the call: the path is the client's own text.
 pub(crate) const UNMATCHED: &str = "unmatched";
-
-/// Set on a call that no router of ours takes apart: how it is named here, since its path is somebody else's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RouteName(pub(crate) &'static str);
 
 /// Numbers calls and logs them.
 #[derive(Clone, Debug)]
@@ -53,35 +50,67 @@ pub(crate) async fn log_call(
     request: Request,
     next: Next,
 ) -> Response {
-    let started = Instant::now();
-    let call = format!("{:016x}", log.next.fetch_add(1, Ordering::Relaxed));
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let named = request.extensions().get::<RouteName>().map(|name| name.0);
-    let route = named.or(route.as_ref().map(MatchedPath::as_str)).unwrap_or(UNMATCHED);
-    let method = request.method().clone();
-    let key_id = log.state.api_keys.holder(request.headers().get(AUTHORIZATION));
+    let route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str);
     let room = params.ok().and_then(|params| known_room(&log.state, &params));
-    let in_flight = log.state.metrics.call_started(route);
-    let mut response = next.run(request).await;
-    drop(in_flight);
+    let call = Call::begin(&log, &request, route, room);
+    call.end(next.run(request).await)
+}
 
-    let took = started.elapsed();
-    let status = response.status().as_u16();
-    log.state.metrics.call_ended(&method, route, status, took);
-    let code = response.extensions().get::<Code>().map(|code| code.as_str());
-    if let Some(code) = code {
-        log.state.metrics.refused(code);
+/// A call from its head to its answer's.
+pub(crate) struct Call<'a> {
+    state: &'a AppState,
+    started: Instant,
+    number: String,
+    method: Method,
+    route: &'a str,
+    room: Option<RoomId>,
+    key_id: Option<String>,
+    in_flight: Counted,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn begin<B>(
+        log: &'a CallLog,
+        request: &http::Request<B>,
+        route: &'a str,
+        room: Option<RoomId>,
+    ) -> Self {
+        let state = &log.state;
+        Call {
+            state,
+            started: Instant::now(),
+            number: format!("{:016x}", log.next.fetch_add(1, Ordering::Relaxed)),
+            method: request.method().clone(),
+            route,
+            room,
+            key_id: state.api_keys.holder(request.headers().get(AUTHORIZATION)),
+            in_flight: state.metrics.call_started(route),
+        }
     }
-    if key_id.is_none() {
-        count_refusal(&log.state, room.as_ref(), &response);
+
+    /// Counts and logs it; its number is on the answer.
+    pub(crate) fn end(self, mut response: Response) -> Response {
+        let Call { state, started, number, method, route, room, key_id, in_flight } = self;
+        drop(in_flight);
+        let took = started.elapsed();
+        let status = response.status().as_u16();
+        state.metrics.call_ended(&method, route, status, took);
+        let code = response.extensions().get::<Code>().map(|code| code.as_str());
+        if let Some(code) = code {
+            state.metrics.refused(code);
+        }
+        if key_id.is_none() {
+            count_refusal(state, room.as_ref(), &response);
+        }
+        let actor = key_id.map_or(Cow::Borrowed("visitor"), |id| format!("key:{id}").into());
+        let method = method_label(&method);
+        Line { call: &number, method, route, room, status, code, actor: &actor, took }.write();
+        if let Ok(value) = HeaderValue::try_from(number) {
+            response.headers_mut().insert(CALL_HEADER, value);
+        }
+        response
     }
-    let actor = key_id.map_or_else(|| "visitor".to_owned(), |id| format!("key:{id}"));
-    let method = method_label(&method);
-    Line { call: &call, method, route, room, status, code, actor: &actor, took }.write();
-    if let Ok(value) = HeaderValue::from_str(&call) {
-        response.headers_mut().insert(CALL_HEADER, value);
-    }
-    response
 }
 
 /// The room in the path where it exists: any other text there is the client's own.

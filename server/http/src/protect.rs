@@ -2,14 +2,17 @@
 //! needs is below one reserved path of the site's origin; operators and tenants are served elsewhere.
 
 mod addressed;
+mod alarm;
 mod body;
 mod caching;
+mod connection;
 mod cookie_jar;
 mod names;
 mod onward;
 mod options;
 mod own;
 mod pass_on;
+mod pool;
 mod pulse;
 mod slots;
 mod told;
@@ -17,21 +20,25 @@ mod troubles;
 mod tunnel;
 mod upstream;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::body::Body;
 use axum::response::Response;
-use http::uri::Authority;
-use tower::ServiceExt as _;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{Request, Uri};
+use hyper::body::{Body as _, Incoming};
 
 pub use options::{HostHeader, ProtectOptions, UpstreamLimits};
 use own::Whose;
+use pass_on::Asked;
 use upstream::Upstream;
 
-use crate::call_log::{CallLog, RouteName, log_call};
+use crate::call_log::{Call, CallLog};
+use crate::serve::Routes;
 use crate::state::AppState;
+use crate::take_over::WayOut;
 
 /// Below this the site's origin is Jari's: pages, their files, and the visitors' part of the API.
 pub const PREFIX: &str = "/.jari";
@@ -47,37 +54,60 @@ struct Site {
     upstream: Upstream,
 }
 
-/// The routes of a site's listener: Jari's own below [`PREFIX`], the site's everywhere else.
-///
-/// # Panics
-/// Where the upstream has no host, which no http URL lacks.
-pub fn site_router(state: AppState, options: ProtectOptions) -> Router {
-    let own = own::router(state.clone());
-    let url = &options.upstream;
-    let port = url.port_or_known_default().unwrap_or(80);
-    let authority = format!("{}:{port}", url.host_str().unwrap_or_default());
-    let authority = authority.parse().expect("an http URL has a host");
-    let upstream = Upstream::new(options.limits);
-    let site = Arc::new(Site { options, authority, upstream });
-    let log = CallLog::new(state.clone());
-    let site = Router::new()
-        .fallback(pass_on::pass_on)
-        .with_state((state, site))
-        .layer(from_fn_with_state(log, log_call))
-        .layer(from_fn(async |mut request: Request, next: axum::middleware::Next| {
-            request.extensions_mut().insert(RouteName(ROUTE));
-            next.run(request).await
-        }));
-    Router::new().fallback(move |request: Request| {
-        let (own, site) = (own.clone(), site.clone());
-        async move { dispatch(own, site, request).await }
-    })
+/// What a site's listener answers with: Jari's own routes below [`PREFIX`], the site everywhere else. No router and no layers
+/// are on the way to the site, which has one handler.
+#[derive(Clone, Debug)]
+pub(crate) struct SiteRoutes(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: AppState,
+    own: Router,
+    site: Site,
+    log: CallLog,
 }
 
-async fn dispatch(own: Router, site: Router, request: Request) -> Response {
-    let answered = match own::whose(request) {
-        Whose::Ours(request) => own.oneshot(request).await,
-        Whose::Site(request) => site.oneshot(request).await,
-    };
-    answered.unwrap_or_else(|never| match never {})
+impl SiteRoutes {
+    /// # Panics
+    /// Where the upstream has no host, which no http URL lacks.
+    pub(crate) fn new(state: AppState, options: ProtectOptions) -> Self {
+        let own = own::router(state.clone());
+        let url = &options.upstream;
+        let port = url.port_or_known_default().unwrap_or(80);
+        let authority = format!("{}:{port}", url.host_str().unwrap_or_default());
+        let authority: Authority = authority.parse().expect("an http URL has a host");
+        let mut address = http::uri::Parts::default();
+        address.scheme = Some(Scheme::HTTP);
+        address.authority = Some(authority.clone());
+        address.path_and_query = Some(PathAndQuery::from_static("/"));
+        let address = Uri::from_parts(address).expect("scheme, authority and path make a URI");
+        let upstream = Upstream::new(address, options.limits);
+        let site = Site { options, authority, upstream };
+        let log = CallLog::new(state.clone());
+        SiteRoutes(Arc::new(Shared { state, own, site, log }))
+    }
+}
+
+impl Routes for SiteRoutes {
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        way_out: WayOut,
+    ) -> Response {
+        let Shared { state, own, site, log } = &*self.0;
+        let request = match own::whose(request) {
+            // Apart: it is the smaller part, and its future the larger one.
+            Whose::Ours(request) => {
+                return Box::pin((state.clone(), own.clone()).answer(request, peer, way_out)).await;
+            }
+            Whose::Site(request) => request,
+        };
+        let call = Call::begin(log, &request, ROUTE, None);
+        let (parts, body) = request.into_parts();
+        // An empty one is made without memory.
+        let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
+        let answer = pass_on::pass_on(state, site, Asked { parts, body, peer: peer.ip() }).await;
+        call.end(answer)
+    }
 }

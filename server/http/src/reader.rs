@@ -23,8 +23,9 @@ pub(crate) struct Reader {
     person: bool,
     /// Loading the page again asks for the same.
     reloads: bool,
-    /// For the language only.
-    headers: HeaderMap,
+    /// For the page's language only.
+    language: Option<HeaderValue>,
+    cookie: Option<HeaderValue>,
 }
 
 /// A room's page: as a person is sent there, and as a program is told.
@@ -42,13 +43,16 @@ impl Reader {
             None => text(&ACCEPT).is_some_and(|accept| accept.contains("text/html")),
         };
         let reloads = matches!(*method, Method::GET | Method::HEAD);
-        let mut headers = HeaderMap::new();
-        for name in [ACCEPT_LANGUAGE, COOKIE] {
-            if let Some(value) = from.get(&name) {
-                headers.insert(name, value.clone());
-            }
-        }
-        Reader { person, reloads, headers }
+        // Most are never refused: a clone is two counters.
+        let of_person = |name| person.then(|| from.get(name).cloned()).flatten();
+        let (language, cookie) = (of_person(ACCEPT_LANGUAGE), of_person(COOKIE));
+        Reader { person, reloads, language, cookie }
+    }
+
+    /// The headers that tell the language.
+    fn headers(&self) -> HeaderMap {
+        let told = [(ACCEPT_LANGUAGE, &self.language), (COOKIE, &self.cookie)];
+        told.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
     }
 
     /// A refusal in the form that the reader takes.
@@ -61,7 +65,7 @@ impl Reader {
         let retry_after = problem.headers().get(RETRY_AFTER).cloned();
         let again = retry_after.as_ref().filter(|_| self.reloads);
         let again = again.and_then(|value| value.to_str().ok()?.parse().ok());
-        let mut page = site_page::show(code, PREFIX, again, &self.headers);
+        let mut page = site_page::show(code, PREFIX, again, &self.headers());
         *page.status_mut() = problem.status();
         page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(value) = retry_after {

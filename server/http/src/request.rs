@@ -54,6 +54,12 @@ pub(crate) fn client_of(parts: &Parts, state: &AppState) -> IpAddr {
     // A request that came over no socket is a test's own.
     let peer = parts.extensions.get::<Peer>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
+    client_from(peer, &parts.headers, state)
+}
+
+/// The address of whose request `peer` sent.
+#[must_use]
+pub(crate) fn client_from(peer: IpAddr, headers: &HeaderMap, state: &AppState) -> IpAddr {
     let options = &state.options;
-    client_address(peer, &parts.headers, &options.trusted_proxies, options.forwarded_header)
+    client_address(peer, headers, &options.trusted_proxies, options.forwarded_header)
 }

@@ -12,20 +12,20 @@ use axum::body::Body;
 use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
-use tower::{Service, ServiceExt};
+use tower::ServiceExt as _;
 
 use crate::client_address::Peer;
 use crate::options::HttpOptions;
-use crate::protect::{ProtectOptions, site_router};
+use crate::protect::{ProtectOptions, SiteRoutes};
 use crate::router::router;
 use crate::state::AppState;
 use crate::stream_hub::Connected;
@@ -57,7 +57,7 @@ pub async fn serve_site(
     options: ProtectOptions,
     tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
-    let routes = site_router(state.clone(), options);
+    let routes = SiteRoutes::new(state.clone(), options);
     serve_until_drained(state, listener, routes, Speech { switches: true, tls }).await
 }
 
@@ -71,7 +71,34 @@ pub async fn serve_routes(
     listener: TcpListener,
     routes: Router,
 ) -> io::Result<()> {
-    serve_until_drained(state, listener, routes, Speech::default()).await
+    serve_until_drained(state.clone(), listener, (state, routes), Speech::default()).await
+}
+
+/// What a listener's requests are answered with.
+pub(crate) trait Routes: Clone + Send + Sync + 'static {
+    /// Answers a request of the connection from `peer`, which may leave HTTP by `way_out`.
+    fn answer(
+        self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        way_out: WayOut,
+    ) -> impl Future<Output = Response> + Send + 'static;
+}
+
+/// The routes of a router, behind its layers.
+impl Routes for (AppState, Router) {
+    async fn answer(
+        self,
+        mut request: Request<Incoming>,
+        peer: SocketAddr,
+        way_out: WayOut,
+    ) -> Response {
+        let (state, routes) = self;
+        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(way_out.clone());
+        let response = routes.oneshot(request.map(Body::new)).await;
+        way_out.leave(response.unwrap_or_else(|never| match never {}), state.clock.now())
+    }
 }
 
 /// How a listener's connections speak.
@@ -85,7 +112,7 @@ struct Speech {
 async fn serve_until_drained(
     state: AppState,
     listener: TcpListener,
-    routes: Router,
+    routes: impl Routes,
     speech: Speech,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
@@ -106,8 +133,8 @@ async fn serve_until_drained(
     Ok(())
 }
 
-struct Server {
-    router: Router,
+struct Server<R> {
+    routes: R,
     builder: Arc<Builder<TokioExecutor>>,
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
@@ -115,10 +142,10 @@ struct Server {
     speech: Speech,
 }
 
-impl Server {
-    fn new(state: &AppState, router: Router, speech: Speech) -> Self {
+impl<R: Routes> Server<R> {
+    fn new(state: &AppState, routes: R, speech: Speech) -> Self {
         Server {
-            router,
+            routes,
             builder: Arc::new(builder(&state.options)),
             slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
@@ -169,12 +196,12 @@ impl Server {
         tune(&socket, deadlines.write_stall);
         let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
         let connected = Connected::new(slot, state.metrics.connection_opened());
-        let (state, router) = (state.clone(), self.router.clone());
+        let (state, routes) = (state.clone(), self.routes.clone());
         let (builder, speech) = (self.builder.clone(), self.speech.clone());
         tokio::spawn(async move {
             let Some(tls) = speech.tls else {
                 let way_out = WayOut::default();
-                let service = service(&router, &state, peer, &way_out);
+                let service = service(routes, peer, way_out.clone());
                 let io = LeavableIo::new(io, way_out.clone());
                 speak(&builder, io, service, watcher, speech.switches).await;
                 if let Some(left) = way_out.left() {
@@ -185,7 +212,7 @@ impl Server {
             // A peer that speaks no TLS, or too slowly, has asked for nothing yet.
             let Ok(Ok(io)) = timeout(deadlines.head, tls.accept(io)).await else { return };
             // What is encrypted cannot leave: nobody else could go on with its keys.
-            let service = service(&router, &state, peer, &WayOut::closed());
+            let service = service(routes, peer, WayOut::closed());
             speak(&builder, io, service, watcher, speech.switches).await;
         });
     }
@@ -195,18 +222,11 @@ impl Server {
 async fn speak(
     builder: &Builder<TokioExecutor>,
     io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    service: impl Service<
-        Request<Incoming>,
-        Response = Response,
-        Error = Infallible,
-        Future: Send + 'static,
-    > + Clone
-    + Send
-    + 'static,
+    service: impl HttpService,
     watcher: Watcher,
     switches: bool,
 ) {
-    let (io, service) = (TokioIo::new(io), TowerToHyperService::new(service));
+    let io = TokioIo::new(io);
     let served = if switches {
         let connection = builder.serve_connection_with_upgrades(io, service);
         watcher.watch(connection.into_owned()).await
@@ -220,25 +240,26 @@ async fn speak(
     }
 }
 
-/// The router as one connection meets it.
-fn service(
-    router: &Router,
-    state: &AppState,
-    peer: SocketAddr,
-    way_out: &WayOut,
-) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send + 'static>
-+ Clone
-+ Send
-+ 'static {
-    let (state, out, leaving) = (state.clone(), way_out.clone(), way_out.clone());
-    router
-        .clone()
-        .map_request(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            request.extensions_mut().insert(out.clone());
-            request.map(Body::new)
-        })
-        .map_response(move |response| leaving.leave(response, state.clock.now()))
+/// Routes as one connection meets them.
+trait HttpService:
+    Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send + 'static>
+    + Send
+    + 'static
+{
+}
+
+impl<S> HttpService for S where
+    S: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send + 'static>
+        + Send
+        + 'static
+{
+}
+
+fn service(routes: impl Routes, peer: SocketAddr, way_out: WayOut) -> impl HttpService {
+    service_fn(move |request| {
+        let answer = routes.clone().answer(request, peer, way_out.clone());
+        async move { Ok(answer.await) }
+    })
 }
 
 /// What a socket cannot do is no reason to turn its client away.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::Error;
 use axum::body::Body;
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::alarm::Alarm;
 use super::pulse::Pulse;
 
 /// An upload's pace is judged over each such while of waiting for it; the first one is for getting going.
@@ -25,10 +25,14 @@ fn data_only(frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
     frame.into_data().ok().map(Frame::data)
 }
 
-/// A visitor's body: each piece is a sign of life, and it must keep up a walking pace. Time in which the site takes nothing
-/// is not the visitor's.
+/// A visitor's body, which most requests have not.
 #[derive(Debug)]
-pub(super) struct Upload {
+pub(super) struct Upload(Option<Box<Coming>>);
+
+/// Each piece is a sign of life, and it must keep up a walking pace. Time in which the site takes nothing is not the
+/// visitor's.
+#[derive(Debug)]
+struct Coming {
     body: Body,
     pulse: Pulse,
     pace: Pace,
@@ -87,7 +91,11 @@ impl Pace {
 
 impl Upload {
     pub(super) fn new(body: Body, pulse: Pulse) -> Self {
-        Upload { body, pulse, pace: Pace::new() }
+        Upload(Some(Box::new(Coming { body, pulse, pace: Pace::new() })))
+    }
+
+    pub(super) fn none() -> Self {
+        Upload(None)
     }
 }
 
@@ -99,50 +107,77 @@ impl HttpBody for Upload {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let Some(Coming { body, pulse, pace }) = self.0.as_deref_mut() else {
+            return Poll::Ready(None);
+        };
         loop {
-            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-                ready!(self.pace.poll_too_slow(cx));
+            let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) else {
+                ready!(pace.poll_too_slow(cx));
                 return Poll::Ready(Some(Err(Error::new(TooSlow))));
             };
-            self.pulse.beat();
+            pulse.beat();
             let frame = match frame {
                 Some(Ok(frame)) => frame,
                 other => return Poll::Ready(other),
             };
             let Some(frame) = data_only(frame) else { continue };
-            self.pace.came(frame.data_ref().map_or(0, Bytes::len));
+            pace.came(frame.data_ref().map_or(0, Bytes::len));
             return Poll::Ready(Some(Ok(frame)));
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.0.as_ref().is_none_or(|coming| coming.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.0.as_ref().map_or_else(|| SizeHint::with_exact(0), |coming| coming.body.size_hint())
     }
 }
 
-/// A site's answer: cut where nothing comes for too long. `held` lives as long as it.
-pub(super) struct Download<B, H> {
+/// Where a body comes from, that moves while somebody waits for it.
+pub(super) trait Source {
+    /// Moves what can be moved.
+    fn drive(&mut self, cx: &mut Context<'_>);
+    /// Of whoever waits for it.
+    fn alarm(&mut self) -> &mut Alarm;
+}
+
+/// A site's answer: cut where nothing comes for too long. Its source lives as long as it.
+pub(super) struct Download<B, S> {
     body: B,
     limit: Duration,
-    silent: Pin<Box<Sleep>>,
-    _held: H,
+    /// Whether the alarm is set to the end of this wait.
+    waits: bool,
+    source: S,
 }
 
-impl<B, H> Download<B, H> {
-    pub(super) fn new(body: B, limit: Duration, held: H) -> Self {
-        Download { body, limit, silent: Box::pin(sleep(limit)), _held: held }
+impl<B, S> Download<B, S> {
+    pub(super) fn new(body: B, limit: Duration, source: S) -> Self {
+        Download { body, limit, waits: false, source }
     }
 }
 
-impl<B, H> HttpBody for Download<B, H>
+impl<B, S> Download<B, S>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    S: Source,
+{
+    /// The next frame that is there, or comes of moving the source.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        self.source.drive(cx);
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+}
+
+impl<B, S> HttpBody for Download<B, S>
 where
     B: HttpBody<Data = Bytes> + Unpin,
     B::Error: Into<axum::BoxError>,
-    H: Unpin,
+    S: Source + Unpin,
 {
     type Data = Bytes;
     type Error = Error;
@@ -152,12 +187,16 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         loop {
-            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-                ready!(self.silent.as_mut().poll(cx));
+            let Poll::Ready(frame) = self.poll_next(cx) else {
+                if !self.waits {
+                    self.waits = true;
+                    let end = Instant::now() + self.limit;
+                    self.source.alarm().set(end);
+                }
+                ready!(self.source.alarm().poll(cx));
                 return Poll::Ready(Some(Err(Error::new("the site sends nothing more"))));
             };
-            let end = Instant::now() + self.limit;
-            self.silent.as_mut().reset(end);
+            self.waits = false;
             match frame {
                 Some(Ok(frame)) => {
                     if let Some(frame) = data_only(frame) {
@@ -179,16 +218,31 @@ where
     }
 }
 
-/// A body that has nothing in it.
-pub(super) fn empty() -> Body {
-    Body::new(http_body_util::Empty::new().map_err(|never| match never {}))
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::StreamExt as _;
+    use http_body_util::BodyExt as _;
 
     use super::*;
+
+    /// Brings `left` pieces, one each time it is moved.
+    struct Pieces {
+        out: tokio::sync::mpsc::Sender<Bytes>,
+        left: usize,
+        alarm: Alarm,
+    }
+
+    impl Source for Pieces {
+        fn drive(&mut self, _: &mut Context<'_>) {
+            if self.left > 0 && self.out.try_send(Bytes::from_static(b"a")).is_ok() {
+                self.left -= 1;
+            }
+        }
+
+        fn alarm(&mut self) -> &mut Alarm {
+            &mut self.alarm
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_in_which_nothing_moves_is_cut_and_lets_go() {
@@ -197,17 +251,19 @@ mod tests {
             let piece = stream.recv().await?;
             Some((Ok::<_, Error>(piece), stream))
         });
-        let held = std::sync::Arc::new(());
         let limit = Duration::from_secs(10);
-        let mut body = Download::new(Body::from_stream(stream), limit, held.clone());
-        pieces.send(Bytes::from_static(b"a")).await.expect("it listens");
-        let piece = body.frame().await.expect("a piece").expect("it came");
-        assert_eq!(piece.into_data().ok(), Some(Bytes::from_static(b"a")));
+        let source = Pieces { out: pieces.clone(), left: 3, alarm: Alarm::new(Instant::now()) };
+        let mut body = Download::new(Body::from_stream(stream), limit, source);
+        for _ in 0..3 {
+            let piece = body.frame().await.expect("a piece").expect("it came");
+            assert_eq!(piece.into_data().ok(), Some(Bytes::from_static(b"a")));
+        }
         let start = Instant::now();
         assert!(body.frame().await.expect("an end").is_err());
         assert_eq!(start.elapsed(), limit);
+        assert_eq!(pieces.strong_count(), 2);
         drop(body);
-        assert_eq!(std::sync::Arc::strong_count(&held), 1);
+        assert_eq!(pieces.strong_count(), 1);
     }
 
     /// An upload of so many bytes a second, and when it was given up.

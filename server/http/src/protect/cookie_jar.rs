@@ -26,6 +26,9 @@ fn name(pair: &[u8]) -> &[u8] {
 
 /// Takes Jari's cookies out of a request, and makes one line of the others: HTTP/2 splits them, HTTP/1.1 has one.
 pub(super) fn hide(headers: &mut HeaderMap) {
+    if !headers.contains_key(COOKIE) {
+        return;
+    }
     let mut kept: Vec<u8> = Vec::new();
     for line in headers.get_all(COOKIE) {
         let pairs = line.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
@@ -45,6 +48,9 @@ pub(super) fn hide(headers: &mut HeaderMap) {
 
 /// Takes out of an answer what would set or erase a cookie of Jari's.
 pub(super) fn guard(headers: &mut HeaderMap) {
+    if !headers.contains_key(SET_COOKIE) {
+        return;
+    }
     let told: Vec<_> = headers.get_all(SET_COOKIE).iter().cloned().collect();
     headers.remove(SET_COOKIE);
     for cookie in told {

@@ -56,9 +56,12 @@ fn is_dropped(name: &HeaderName, from_trusted: bool) -> bool {
 /// Removes what no client may say to the site. `from_trusted`: a proxy that is trusted sent it.
 pub(super) fn remove_claims(headers: &mut HeaderMap, from_trusted: bool) {
     remove_named(headers);
-    let dropped: Vec<_> =
-        headers.keys().filter(|name| is_dropped(name, from_trusted)).cloned().collect();
-    for name in dropped {
+    remove_where(headers, |name| is_dropped(name, from_trusted));
+}
+
+fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
+    let out: Vec<_> = headers.keys().filter(|name| is_out(name)).cloned().collect();
+    for name in out {
         headers.remove(name);
     }
 }
@@ -66,14 +69,15 @@ pub(super) fn remove_claims(headers: &mut HeaderMap, from_trusted: bool) {
 /// Removes what belongs to the site's own connection, and what only this proxy may say to a visitor.
 pub(super) fn remove_hops(headers: &mut HeaderMap) {
     remove_named(headers);
-    for name in HOP {
-        headers.remove(name);
-    }
+    remove_where(headers, |name| HOP.contains(&name.as_str()));
 }
 
 /// What `Connection` names: all but what frames or addresses a message, which no client may take away.
 fn remove_named(headers: &mut HeaderMap) {
     const KEPT: [&str; 4] = ["host", "content-length", "cookie", "authorization"];
+    if !headers.contains_key(CONNECTION) {
+        return;
+    }
     let named: HashSet<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()

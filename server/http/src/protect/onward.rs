@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONNECTION, FORWARDED, HOST, UPGRADE, VIA};
 use http::request::Parts;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version};
 use jari_api::Code;
 use jari_pass::PassToken;
@@ -15,7 +15,7 @@ use jari_units::Timestamp;
 use super::addressed::{Addressed, bad};
 use super::options::HostHeader;
 use super::{Site, cookie_jar, names, tunnel};
-use crate::client_address::{Peer, client_address};
+use crate::client_address::client_address;
 use crate::gate::Passage;
 use crate::identity;
 use crate::problem_response::Refusal;
@@ -27,6 +27,8 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 
 /// How this proxy is called in `Via`.
 const PSEUDONYM: &str = "jari";
+const VIA_HTTP1: HeaderValue = HeaderValue::from_static("1.1 jari");
+const VIA_HTTP2: HeaderValue = HeaderValue::from_static("2 jari");
 /// Proxies of this name in a row at most: more is a site that is configured to be behind itself.
 const HOPS_MAX: usize = 8;
 
@@ -38,14 +40,14 @@ struct Asker {
     https: bool,
 }
 
-/// Turns a visitor's request into the site's. `passage` is what the gate said of it, where it was asked.
+/// Turns a visitor's request, sent by `peer`, into the site's. `passage` is what the gate said of it, where it was asked.
 ///
 /// # Errors
 /// 508 where the request has come through here too often; 400 where its address makes no URI.
 pub(super) fn request(
     state: &AppState,
     site: &Site,
-    mut parts: Parts,
+    (mut parts, peer): (Parts, IpAddr),
     addressed: &Addressed,
     passage: Option<&(Arc<RoomDefinition>, Passage)>,
 ) -> Result<Parts, Refusal> {
@@ -53,7 +55,7 @@ pub(super) fn request(
     if hops.flat_map(|via| via.split(',')).filter(|via| is_ours(via)).count() >= HOPS_MAX {
         return Err(Refusal::new(Code::LoopDetected));
     }
-    let asker = asker(state, site, &parts);
+    let asker = asker(state, site, &parts.headers, peer);
     let websocket = tunnel::is_websocket(&parts);
     let version = parts.version;
     let headers = &mut parts.headers;
@@ -65,13 +67,12 @@ pub(super) fn request(
     if let Some((room, passage)) = passage {
         passage.tell_site(&room.id, headers);
     }
-    let minor = if version == Version::HTTP_2 { "2" } else { "1.1" };
-    headers.append(VIA, value(&format!("{minor} {PSEUDONYM}"))?);
+    headers.append(VIA, if version == Version::HTTP_2 { VIA_HTTP2 } else { VIA_HTTP1 });
     if websocket {
         headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     }
-    parts.uri = uri(site, addressed)?;
+    parts.uri = uri(&parts.uri, addressed)?;
     parts.version = Version::HTTP_11;
     Ok(parts)
 }
@@ -81,22 +82,19 @@ fn is_ours(via: &str) -> bool {
 }
 
 fn value(text: &str) -> Result<HeaderValue, Refusal> {
-    HeaderValue::from_str(text).map_err(|_| bad("the host is no text"))
+    HeaderValue::try_from(text).map_err(|_| bad("the host is no text"))
 }
 
-fn asker(state: &AppState, site: &Site, parts: &Parts) -> Asker {
+fn asker(state: &AppState, site: &Site, headers: &HeaderMap, peer: IpAddr) -> Asker {
     let options = &state.options;
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
-    // A request that came over no socket is a test's own.
-    let peer = peer.unwrap_or(std::net::Ipv4Addr::LOCALHOST.into());
+    let peer = peer.to_canonical();
     let from_trusted = options.trusted_proxies.iter().any(|net| net.contains(&peer));
-    let told = parts.headers.get(X_FORWARDED_PROTO).and_then(|value| value.to_str().ok());
+    let told = headers.get(X_FORWARDED_PROTO).and_then(|value| value.to_str().ok());
     let https = match told.filter(|_| from_trusted) {
         Some(proto) => proto.eq_ignore_ascii_case("https"),
         None => site.options.public_url.scheme() == "https",
     };
-    let address =
-        client_address(peer, &parts.headers, &options.trusted_proxies, options.forwarded_header);
+    let address = client_address(peer, headers, &options.trusted_proxies, options.forwarded_header);
     Asker { address, from_trusted, https }
 }
 
@@ -111,10 +109,12 @@ fn hide_pass(state: &AppState, headers: &mut HeaderMap) {
 
 fn tell_host(site: &Site, headers: &mut HeaderMap, addressed: &Addressed) -> Result<(), Refusal> {
     let host = match site.options.host_header {
-        HostHeader::Keep => value(&addressed.authority)?,
-        HostHeader::Upstream => value(site.authority.as_str())?,
+        HostHeader::Keep => addressed.authority.as_str(),
+        HostHeader::Upstream => site.authority.as_str(),
     };
-    headers.insert(HOST, host);
+    if headers.get(HOST).is_none_or(|said| said != host) {
+        headers.insert(HOST, value(host)?);
+    }
     Ok(())
 }
 
@@ -125,28 +125,24 @@ fn tell_asker(
     addressed: &Addressed,
 ) -> Result<(), Refusal> {
     let proto = if asker.https { "https" } else { "http" };
-    let node = match asker.address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("\"[{address}]\""),
-    };
-    let host = &addressed.authority;
-    headers.insert(X_FORWARDED_FOR, value(&asker.address.to_string())?);
+    let (address, host) = (asker.address.to_string(), addressed.authority.as_str());
+    let (open, close) = if asker.address.is_ipv6() { ("\"[", "]\"") } else { ("", "") };
+    let parts = ["for=", open, &address, close, ";host=\"", host, "\";proto=", proto];
+    headers.insert(FORWARDED, value(&parts.concat())?);
+    headers.insert(X_FORWARDED_FOR, value(&address)?);
     headers.insert(X_FORWARDED_HOST, value(host)?);
     headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
-    headers.insert(FORWARDED, value(&format!("for={node};host=\"{host}\";proto={proto}"))?);
     Ok(())
 }
 
-fn uri(site: &Site, addressed: &Addressed) -> Result<Uri, Refusal> {
-    let authority: Authority = site.authority.clone();
-    let path: PathAndQuery = addressed
-        .path_and_query
+/// The site's own form of the address: path and query, in the spelling that was judged.
+fn uri(asked: &Uri, addressed: &Addressed) -> Result<Uri, Refusal> {
+    let path_and_query = &addressed.path_and_query;
+    if let Some(same) = asked.path_and_query().filter(|asked| asked.as_str() == path_and_query) {
+        return Ok(Uri::from(same.clone()));
+    }
+    let path: PathAndQuery = path_and_query
         .parse()
         .map_err(|_| bad("the path makes no address once it is written plainly"))?;
-    Uri::builder()
-        .scheme(Scheme::HTTP)
-        .authority(authority)
-        .path_and_query(path)
-        .build()
-        .map_err(|_| bad("the path makes no address"))
+    Ok(Uri::from(path))
 }

@@ -1,10 +1,9 @@
 //! What of Jari's own is served on the site's origin: what a visitor needs to wait. Nothing of operators and tenants.
 
 use axum::Router;
-use axum::extract::Request;
 use http::header::HOST;
 use http::uri::PathAndQuery;
-use http::{HeaderValue, Uri};
+use http::{HeaderValue, Request, Uri};
 
 use super::PREFIX;
 use crate::router::{beside_a_site, layered};
@@ -17,14 +16,14 @@ pub(super) fn router(state: AppState) -> Router {
 
 /// Whose a request is.
 #[derive(Debug)]
-pub(super) enum Whose {
+pub(super) enum Whose<B> {
     /// Jari's own; the prefix is taken away.
-    Ours(Request),
-    Site(Request),
+    Ours(Request<B>),
+    Site(Request<B>),
 }
 
 /// Whether a request asks for what is below the prefix.
-pub(super) fn whose(mut request: Request) -> Whose {
+pub(super) fn whose<B>(mut request: Request<B>) -> Whose<B> {
     let Some(uri) = below(request.uri()) else { return Whose::Site(request) };
     // Over HTTP/2 only the target names the host; forms are checked against the header.
     if let Some(authority) = request.uri().authority()

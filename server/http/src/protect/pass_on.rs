@@ -1,10 +1,10 @@
 //! One request of a visitor to the site: read, judged, checked at the gate, and passed on, or not.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
 use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
@@ -28,21 +28,25 @@ use crate::directory::RoomEntry;
 use crate::gate::{self, Holding, Passage};
 use crate::problem_response::Refusal;
 use crate::reader::Reader;
-use crate::request::client_of;
+use crate::request::client_from;
 use crate::state::AppState;
 
-/// The handler of everything that is not below Jari's prefix.
-pub(super) async fn pass_on(
-    State((state, site)): State<(AppState, Arc<Site>)>,
-    request: Request,
-) -> Response {
-    let (parts, body) = request.into_parts();
-    let reader = Reader::of(&parts.method, &parts.headers);
+/// A visitor's request, as it came.
+pub(super) struct Asked {
+    pub(super) parts: Parts,
+    pub(super) body: Body,
+    /// Who sent it: the visitor, or a proxy before it.
+    pub(super) peer: IpAddr,
+}
+
+/// The answer to everything that is not below Jari's prefix.
+pub(super) async fn pass_on(state: &AppState, site: &Site, asked: Asked) -> Response {
+    let reader = Reader::of(&asked.parts.method, &asked.parts.headers);
     // Not held while the answer's body runs: the upstream's own slots bound those.
     let Ok(_permit) = state.in_flight.try_acquire() else {
         return reader.refused(Refusal::new(Code::Overloaded));
     };
-    let answered = judged(&state, &site, &reader, parts, body).await;
+    let answered = judged(state, site, &reader, asked).await;
     answered.unwrap_or_else(|refusal| reader.refused(refusal))
 }
 
@@ -50,25 +54,29 @@ async fn judged(
     state: &AppState,
     site: &Site,
     reader: &Reader,
-    mut parts: Parts,
-    body: Body,
+    mut asked: Asked,
 ) -> Result<Response, Refusal> {
-    let addressed = addressed::read(&parts)?;
+    let parts = &mut asked.parts;
+    let addressed = addressed::read(parts)?;
     let judgement = site.options.rules.judge(&addressed.host, &addressed.target);
     let room = match judgement.map_err(|unclear| bad(unclear.to_string()))? {
-        Judgement::Open => return send(state, site, parts, body, &addressed, None).await,
+        Judgement::Open => return send(state, site, asked, &addressed, None).await,
         Judgement::Misdirected => return Err(Refusal::new(Code::Misdirected)),
         Judgement::Guarded(room) => room,
     };
     let entry = state.rooms.get(room).ok_or_else(|| Refusal::unknown_room(room.as_str()))?;
     let page = cors::listed(state, &entry.definition().tenant, &parts.headers).cloned();
-    if page.is_some() && cors::is_preflight(&parts.method, &parts.headers) && body.is_end_stream() {
+    if page.is_some()
+        && cors::is_preflight(&parts.method, &parts.headers)
+        && asked.body.is_end_stream()
+    {
         // Browsers ask beforehand without credentials, so without a pass: the site says whether it would be called.
-        cors::bare(&mut parts);
-        return send(state, site, parts, Body::empty(), &addressed, None).await;
+        cors::bare(parts);
+        asked.body = Body::empty();
+        return send(state, site, asked, &addressed, None).await;
     }
     // Apart: most of its future is for stores that do not answer.
-    let address = client_of(&parts, state);
+    let address = client_from(asked.peer, &parts.headers, state);
     let passage = Box::pin(gate::check(state, &entry, &parts.headers, address)).await?;
     match passage {
         Passage::Refused { reason, poll_after, cookies } => {
@@ -82,7 +90,7 @@ async fn judged(
         passage => {
             let passage = Some((entry.definition(), passage));
             let began = Instant::now();
-            let sent = send(state, site, parts, body, &addressed, passage).await;
+            let sent = send(state, site, asked, &addressed, passage).await;
             note_site(&entry, began.elapsed(), &sent);
             sent
         }
@@ -108,11 +116,11 @@ fn note_site(entry: &RoomEntry, took: Duration, sent: &Result<Response, Refusal>
 async fn send(
     state: &AppState,
     site: &Site,
-    mut parts: Parts,
-    body: Body,
+    asked: Asked,
     addressed: &Addressed,
     passage: Option<(Arc<RoomDefinition>, Passage)>,
 ) -> Result<Response, Refusal> {
+    let Asked { mut parts, body, peer } = asked;
     let visitor = parts.extensions.remove::<OnUpgrade>();
     let visitor = visitor.filter(|_| tunnel::is_websocket(&parts));
     let holding = passage.as_ref().filter(|_| visitor.is_some()).map(|(room, passage)| {
@@ -120,9 +128,9 @@ async fn send(
         Holding::of(state, &room.id, &parts.headers, passage)
     });
     let has_pass = matches!(passage, Some((_, Passage::Admitted { .. })));
-    let guest = (!has_pass).then(|| client_of(&parts, state));
-    let parts = onward::request(state, site, parts, addressed, passage.as_ref())?;
-    let (mut answer, slot) = site.upstream.send(parts, body, guest).await?;
+    let guest = (!has_pass).then(|| client_from(peer, &parts.headers, state));
+    let parts = onward::request(state, site, (parts, peer), addressed, passage.as_ref())?;
+    let (mut answer, exchange) = site.upstream.send(parts, body, guest).await?;
     let limits = site.options.limits;
     let switched = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
     let site_side = switched.then(|| hyper::upgrade::on(&mut answer));
@@ -142,14 +150,14 @@ async fn send(
         (Some(site_side), Some(visitor)) => {
             tunnel::tell_switch(&mut head.headers);
             let joined =
-                tunnel::join(visitor, site_side, limits.idle, slot, state.clone(), holding);
+                tunnel::join(visitor, site_side, limits.idle, exchange, state.clone(), holding);
             tokio::spawn(joined);
             Ok(Response::from_parts(head, Body::empty()))
         }
         // Nobody asked it to.
         (Some(_), None) => Err(Failed::Broken.into()),
         (None, _) => {
-            let body = Body::new(Download::new(body, limits.idle, slot));
+            let body = Body::new(Download::new(body, limits.idle, exchange));
             Ok(Response::from_parts(head, body))
         }
     }

@@ -34,10 +34,15 @@ impl Pulse {
         Duration::from_millis(self.0.last.load(Ordering::Relaxed))
     }
 
+    /// When nothing will have moved for `limit`.
+    pub(super) fn end(&self, limit: Duration) -> Instant {
+        self.0.since + self.last() + limit
+    }
+
     /// Until nothing has moved for `limit`.
     pub(super) async fn stopped(&self, limit: Duration) {
         loop {
-            let end = self.0.since + self.last() + limit;
+            let end = self.end(limit);
             if Instant::now() >= end {
                 return;
             }

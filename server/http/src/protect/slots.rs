@@ -1,8 +1,11 @@
 //! How many requests may be at the site at once, and how many of them one address may hold without a pass. Decides nothing
 //! about who is let through.
 
+use std::future::poll_fn;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -78,7 +81,12 @@ impl Slots {
             let site = self.site.clone().acquire_owned().await.ok()?;
             Some(Slot { _site: site, _guest: guest })
         };
-        timeout(SLOT_WAIT, taken).await.ok()?
+        let mut taken = pin!(taken);
+        // Most find one free, and need no timer.
+        match poll_fn(|cx| Poll::Ready(taken.as_mut().poll(cx))).await {
+            Poll::Ready(slot) => slot,
+            Poll::Pending => timeout(SLOT_WAIT, taken).await.ok()?,
+        }
     }
 }
 

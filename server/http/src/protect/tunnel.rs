@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::sleep;
 
 use super::pulse::Pulse;
-use super::slots::Slot;
+use super::upstream::Exchange;
 use crate::gate::Holding;
 use crate::state::AppState;
 
@@ -44,16 +44,20 @@ pub(super) fn tell_switch(headers: &mut HeaderMap) {
 }
 
 /// Joins the two sides until one ends, nothing moves for `idle`, the gate would let `holding` pass no more, or the server
-/// drains. `slot` counts it meanwhile.
+/// drains. `exchange` holds the site's connection until it has switched, and counts it meanwhile.
 pub(super) async fn join(
     visitor: OnUpgrade,
     site: OnUpgrade,
     idle: Duration,
-    slot: Slot,
+    mut exchange: Exchange,
     state: AppState,
     holding: Option<Holding>,
 ) {
-    let (Ok(visitor), Ok(site)) = tokio::join!(visitor, site) else { return };
+    let switched = async {
+        exchange.ended().await;
+        site.await
+    };
+    let (Ok(visitor), Ok(site)) = tokio::join!(visitor, switched) else { return };
     let pulse = Pulse::new();
     tokio::select! {
         ended = both_ways(visitor, site, &pulse) => {
@@ -66,7 +70,7 @@ pub(super) async fn join(
         () = state.drain.begun() => {}
         () = sent_out(&state, holding, &pulse) => {}
     }
-    drop(slot);
+    drop(exchange);
 }
 
 /// Until who holds the tunnel may stay no longer; for ever where no gate is before it.

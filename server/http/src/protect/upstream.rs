@@ -3,24 +3,21 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::time::Duration;
+use std::task::Context;
 
 use axum::body::Body;
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, Uri};
 use hyper::body::{Body as _, Incoming};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::body::{self, Upload};
+use super::alarm::Alarm;
+use super::body::{Source, Upload};
+use super::connection::Unanswered;
 use super::options::UpstreamLimits;
+use super::pool::{Lent, NoConnection, Pool};
 use super::pulse::Pulse;
 use super::slots::{Slot, Slots};
 use super::troubles::{Reason, Troubles, in_full};
-
-/// A connection that nobody used for this long is closed: before sites commonly close it, which is 60 s and more.
-const KEEP: Duration = Duration::from_secs(50);
 
 /// Why the site gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,30 +38,48 @@ pub(super) enum Failed {
 
 /// How a try failed.
 enum Fault {
+    Connection(NoConnection),
     Slow,
-    Client(Error),
+    Http(hyper::Error),
 }
 
 #[derive(Debug)]
 pub(super) struct Upstream {
-    client: Client<HttpConnector, Body>,
+    pool: Pool,
     slots: Slots,
     troubles: Troubles,
     limits: UpstreamLimits,
 }
 
+/// A request at the site, until its answer is through: its connection and its slot.
+pub(super) struct Exchange {
+    lent: Box<dyn Lent>,
+    _slot: Slot,
+}
+
+impl Exchange {
+    /// Until HTTP is done with the connection, which has switched.
+    pub(super) async fn ended(&mut self) {
+        self.lent.connection().ended().await;
+    }
+}
+
+impl Source for Exchange {
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        self.lent.connection().drive(cx);
+    }
+
+    fn alarm(&mut self) -> &mut Alarm {
+        &mut self.lent.connection().alarm
+    }
+}
+
 impl Upstream {
-    pub(super) fn new(limits: UpstreamLimits) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(limits.connect));
-        connector.set_nodelay(true);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(KEEP)
-            .pool_max_idle_per_host(limits.max)
-            .build(connector);
+    /// Of the site whose address is `site`: scheme and authority.
+    pub(super) fn new(site: Uri, limits: UpstreamLimits) -> Self {
+        let pool = Pool::new(site, limits.connect, limits.response);
         let slots = Slots::new(limits.max);
-        Upstream { client, slots, troubles: Troubles::default(), limits }
+        Upstream { pool, slots, troubles: Troubles::default(), limits }
     }
 
     /// Sends a request and waits for the head of its answer. The slot is held as long as the answer's body. `guest` is the
@@ -77,39 +92,42 @@ impl Upstream {
         parts: Parts,
         body: Body,
         guest: Option<IpAddr>,
-    ) -> Result<(Response<Incoming>, Slot), Failed> {
+    ) -> Result<(Response<Incoming>, Exchange), Failed> {
         let slot = self.slots.take(guest).await.ok_or(Failed::Busy)?;
         let again = is_repeatable(&parts, &body).then(|| parts.clone());
-        let pulse = Pulse::new();
-        let body = Body::new(Upload::new(body, pulse.clone()));
-        let answer = match (self.once(Request::from_parts(parts, body), &pulse).await, again) {
+        let pulse = (!body.is_end_stream()).then(Pulse::new);
+        let upload = pulse.clone().map_or_else(Upload::none, |pulse| Upload::new(body, pulse));
+        let once = self.once(Request::from_parts(parts, upload), pulse.as_ref());
+        let answer = match (once.await, again) {
             // The site closed a kept connection just when it was used: another try asks for nothing twice that matters.
-            (Err(Fault::Client(error)), Some(parts)) if why(&error) == Failed::Broken => {
-                self.once(Request::from_parts(parts, body::empty()), &Pulse::new()).await
+            (Err(Fault::Http(error)), Some(parts)) if why(&error) == Failed::Broken => {
+                // Apart: it is rare, and its future as large as the one above.
+                Box::pin(self.once(Request::from_parts(parts, Upload::none()), None)).await
             }
             (answer, _) => answer,
         };
         match answer {
-            Ok(answer) => Ok((answer, slot)),
-            Err(fault) => Err(self.told(&fault)),
+            Ok((response, lent)) => Ok((response, Exchange { lent, _slot: slot })),
+            Err(fault) => Err(self.told(fault)),
         }
     }
 
     /// What a fault comes to; where it is the site's, the operator hears of it.
-    fn told(&self, fault: &Fault) -> Failed {
+    fn told(&self, fault: Fault) -> Failed {
         let error = match fault {
-            Fault::Slow => {
+            Fault::Slow | Fault::Connection(NoConnection::Slow) => {
                 self.troubles.note(Reason::Slow, "protect.response_timeout_ms is over");
                 return Failed::Slow;
             }
-            Fault::Client(error) => error,
-        };
-        let (failed, text) = (why(error), in_full(error));
-        let reason = match failed {
-            Failed::Unreachable => Reason::Unreachable,
-            Failed::Broken if of_hyper(error).is_some_and(hyper::Error::is_parse) => {
-                Reason::NotHttp
+            Fault::Connection(NoConnection::Unreachable(error)) => {
+                self.troubles.note(Reason::Unreachable, &in_full(&*error));
+                return Failed::Unreachable;
             }
+            Fault::Http(error) => error,
+        };
+        let (failed, text) = (why(&error), in_full(&error));
+        let reason = match failed {
+            Failed::Broken if error.is_parse() => Reason::NotHttp,
             Failed::Broken => Reason::Broken,
             _ => {
                 tracing::debug!(error = %text, "a visitor's upload failed: {text}");
@@ -120,14 +138,25 @@ impl Upstream {
         failed
     }
 
+    /// Sends it on a connection that takes it. Kept ones that the site has closed meanwhile take nothing, so that nothing is
+    /// asked twice.
     async fn once(
         &self,
-        request: Request<Body>,
-        pulse: &Pulse,
-    ) -> Result<Response<Incoming>, Fault> {
-        tokio::select! {
-            answer = self.client.request(request) => answer.map_err(Fault::Client),
-            () = pulse.stopped(self.limits.response) => Err(Fault::Slow),
+        mut request: Request<Upload>,
+        pulse: Option<&Pulse>,
+    ) -> Result<(Response<Incoming>, Box<dyn Lent>), Fault> {
+        loop {
+            let mut lent = self.pool.take().await.map_err(Fault::Connection)?;
+            let connection = lent.connection();
+            let was_kept = connection.is_kept;
+            match connection.ask(request, pulse, self.limits.response).await {
+                Ok(response) => return Ok((response, lent)),
+                Err(Unanswered::Unsent(unsent, _)) if was_kept => request = *unsent,
+                Err(Unanswered::Unsent(_, error) | Unanswered::Http(error)) => {
+                    return Err(Fault::Http(error));
+                }
+                Err(Unanswered::Slow) => return Err(Fault::Slow),
+            }
         }
     }
 }
@@ -141,18 +170,8 @@ fn is_repeatable(parts: &Parts, body: &Body) -> bool {
     idempotent && body.is_end_stream()
 }
 
-fn why(error: &Error) -> Failed {
-    if error.is_connect() {
-        return Failed::Unreachable;
-    }
-    match of_hyper(error) {
-        Some(error) if error.is_user() => of_upload(error),
-        _ => Failed::Broken,
-    }
-}
-
-fn of_hyper(error: &Error) -> Option<&hyper::Error> {
-    std::error::Error::source(error)?.downcast_ref()
+fn why(error: &hyper::Error) -> Failed {
+    if error.is_user() { of_upload(error) } else { Failed::Broken }
 }
 
 /// Whether the visitor's body stopped coming, or came in chunks that are none: hyper tells that by the kind alone.

@@ -1,0 +1,238 @@
+//! Connections to the site that are kept between requests, in hyper-util's cache: the one used last is used next. Sends no
+//! request.
+
+use std::fmt;
+use std::future::{Ready, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use axum::BoxError;
+use futures_util::future::{BoxFuture, Either};
+use http::Uri;
+use hyper::client::conn::http1;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::pool::cache;
+use parking_lot::Mutex;
+use tokio::time::{sleep, timeout};
+use tower::Service;
+
+use super::connection::{Connection, StillOpen};
+
+/// Connections that nobody uses are looked after so often: those that the site has closed go.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// A connection that nobody used for so many looks is closed: after 50 s, before sites commonly close it, which is 60 s and
+/// more.
+const LOOKS_MAX: u32 = 10;
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub(super) enum NoConnection {
+    Unreachable(BoxError),
+    /// Not even a name was found in time.
+    Slow,
+}
+
+/// A connection that goes back to the pool when it is dropped, where another request can use it.
+pub(super) trait Lent: Send {
+    fn connection(&mut self) -> &mut Connection;
+}
+
+type Taken = Result<Box<dyn Lent>, NoConnection>;
+/// At once where one is kept.
+type Taking = Either<Ready<Taken>, BoxFuture<'static, Taken>>;
+
+pub(super) struct Pool {
+    /// The cache's types have no names outside of hyper-util.
+    take: Box<dyn Fn() -> Taking + Send + Sync>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// Of connections to `site`, which may take `connect` each to be opened, and `limit` with finding the site's name.
+    pub(super) fn new(site: Uri, connect: Duration, limit: Duration) -> Pool {
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(connect));
+        connector.set_nodelay(true);
+        let cache = Arc::new(Mutex::new(cache::builder().build(Open { connector, site })));
+        let kept = Arc::downgrade(&cache);
+        tokio::spawn(async move {
+            loop {
+                sleep(LOOK_EVERY).await;
+                let Some(kept) = kept.upgrade() else { return };
+                kept.lock().retain(is_worth_keeping);
+            }
+        });
+        let take = move || -> Taking {
+            // Polled once without anybody to wake: one that is kept is there at once.
+            let nobody = &mut Context::from_waker(Waker::noop());
+            let mut taking = {
+                let mut cache = cache.lock();
+                // It is ready always: with a kept connection or for a new one.
+                _ = cache.poll_ready(nobody);
+                cache.call(())
+            };
+            if let Poll::Ready(taken) = Pin::new(&mut taking).poll(nobody) {
+                let taken = taken.map(|cached| lend(cached, |cached| cached.inner_mut()));
+                return Either::Left(ready(taken.map_err(NoConnection::Unreachable)));
+            }
+            Either::Right(Box::pin(async move {
+                let taken = timeout(limit, taking).await.map_err(|_| NoConnection::Slow)?;
+                let cached = taken.map_err(NoConnection::Unreachable)?;
+                Ok(lend(cached, |cached| cached.inner_mut()))
+            }))
+        };
+        Pool { take: Box::new(take) }
+    }
+
+    /// Takes a connection: the kept one that was used last, a new one, or one that is given back before that is open.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) async fn take(&self) -> Taken {
+        (self.take)().await
+    }
+}
+
+fn is_worth_keeping(connection: &mut Connection) -> bool {
+    connection.looks += 1;
+    // What the site has sent meanwhile is its end.
+    connection.drive(&mut Context::from_waker(Waker::noop()));
+    connection.looks < LOOKS_MAX && connection.is_free()
+}
+
+/// Opens connections.
+struct Open {
+    connector: HttpConnector,
+    site: Uri,
+}
+
+impl Service<()> for Open {
+    type Response = Connection;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Connection, BoxError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.connector.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        let opening = self.connector.call(self.site.clone());
+        Box::pin(async move {
+            let (sender, io) = http1::handshake(opening.await?).await?;
+            Ok(Connection::new(sender, Box::pin(io.with_upgrades())))
+        })
+    }
+}
+
+struct Loan<C: Service<StillOpen>> {
+    cached: C,
+    open: fn(&mut C) -> &mut Connection,
+}
+
+fn lend<C>(cached: C, open: fn(&mut C) -> &mut Connection) -> Box<dyn Lent>
+where
+    C: Service<StillOpen> + Send + 'static,
+{
+    let mut loan = Loan { cached, open };
+    loan.connection().looks = 0;
+    Box::new(loan)
+}
+
+impl<C: Service<StillOpen> + Send> Lent for Loan<C> {
+    fn connection(&mut self) -> &mut Connection {
+        (self.open)(&mut self.cached)
+    }
+}
+
+impl<C: Service<StillOpen>> Drop for Loan<C> {
+    fn drop(&mut self) {
+        let connection = (self.open)(&mut self.cached);
+        if !connection.is_free() {
+            // Somebody went away in the middle: what comes of the answer is nobody's.
+            connection.close();
+        }
+        // The cache keeps what does not say otherwise here.
+        _ = self.cached.poll_ready(&mut Context::from_waker(Waker::noop()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::protect::body::Upload;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    async fn site() -> (TcpListener, Pool) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let address = format!("http://{address}/").parse().expect("a URI");
+        (listener, Pool::new(address, LIMIT, LIMIT))
+    }
+
+    /// Asks on a connection, and answers with the beginning of a body of two bytes.
+    async fn ask(lent: &mut Box<dyn Lent>, site: &mut TcpStream, body: &str) {
+        let request = Request::builder().uri("/").header("host", "a").body(Upload::none());
+        let request = request.expect("a request");
+        let answer = async {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(site.read_u8().await.expect("a request"));
+            }
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{body}");
+            site.write_all(answer.as_bytes()).await.expect("it reads");
+        };
+        let (answered, ()) = tokio::join!(lent.connection().ask(request, None, LIMIT), answer);
+        assert_eq!(answered.expect("an answer").status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_connection_serves_one_request_after_the_other() {
+        let (listener, pool) = site().await;
+        let mut lent = pool.take().await.expect("open");
+        let (mut socket, _) = listener.accept().await.expect("it came");
+        for _ in 0..3 {
+            ask(&mut lent, &mut socket, "ab").await;
+            drop(lent);
+            lent = pool.take().await.expect("kept");
+            assert!(lent.connection().is_kept);
+        }
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_in_the_middle_closes_the_connection() {
+        let (listener, pool) = site().await;
+        let mut lent = pool.take().await.expect("open");
+        let (mut socket, _) = listener.accept().await.expect("it came");
+        ask(&mut lent, &mut socket, "a").await;
+        drop(lent);
+        let end = timeout(LIMIT, socket.read(&mut [0; 1])).await.expect("closed in time");
+        assert!(end.is_ok_and(|count| count == 0));
+        assert!(!pool.take().await.expect("open").connection().is_kept);
+    }
+
+    #[tokio::test]
+    async fn what_the_site_has_closed_or_nobody_uses_is_not_worth_keeping() {
+        let (listener, pool) = site().await;
+        let mut lent = pool.take().await.expect("open");
+        let (mut socket, _) = listener.accept().await.expect("it came");
+        ask(&mut lent, &mut socket, "ab").await;
+        let looks = (0..LOOKS_MAX).map(|_| is_worth_keeping(lent.connection()));
+        assert_eq!(looks.filter(|worth| *worth).count(), LOOKS_MAX as usize - 1);
+        lent.connection().looks = 0;
+        drop(socket);
+        timeout(LIMIT, lent.connection().ended()).await.expect("it hears of the end");
+        assert!(!is_worth_keeping(lent.connection()));
+    }
+}
