@@ -105,6 +105,7 @@ test("issue 5: a replaced API key stays good for the overlap, and ends at once w
   await submit();
   const second = await secretOf(page);
   await keep(page);
+  await until("the focus is in the list of keys", () => focused(page), (now) => now === "keys-title");
   await said(page, "상점 서버 키를 교체했습니다.");
   await entry(page, id).locator(".badge.paused").filter({ hasText: "까지 사용 가능" }).waitFor();
   assert.deepEqual([await statusWith(key), await statusWith(second)], [GOOD, GOOD]);
