@@ -56,3 +56,30 @@ async function join(room) {
   const place = await fetch(`${JARI_URL}/v1/rooms/${room}/places`, { method: "POST", headers: { cookie } });
   assert.ok(place.ok, `a join: ${place.status} ${await place.text()}`);
 }
+
+// A tenant of one test's own.
+export async function newTenant(settings = {}) {
+  const tenant = `t-${randomBytes(6).toString("hex")}`;
+  const path = `tenants/${tenant}`;
+  await admin("PUT", path, { name: "시립 극장", ...settings });
+  return {
+    tenant,
+    read: () => admin("GET", path),
+    // All that is known of it, as another operator would set it.
+    set: async (changed) => {
+      const { tenant: _id, version: _version, rooms: _rooms, ...known } = await admin("GET", path);
+      return admin("PUT", path, { ...known, ...changed });
+    },
+    keys: async () => (await admin("GET", "keys")).keys.filter((key) => key.tenant === tenant),
+    newKey: (name, scope = "tenant") => admin("POST", "keys", { tenant, scope, name }),
+    siteKeys: async () => (await admin("GET", `${path}/site-keys`)).keys,
+    actions: async () => (await admin("GET", `audit?target=tenant:${tenant}`)).entries.map(({ action }) => action),
+  };
+}
+
+// What a call with an API key is answered: its status.
+export async function statusWith(key, path = "rooms") {
+  const response = await fetch(`${JARI_URL}/v1/admin/${path}`, { headers: { authorization: `Bearer ${key}` } });
+  await response.arrayBuffer();
+  return response.status;
+}

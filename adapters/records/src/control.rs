@@ -113,6 +113,17 @@ impl Control for Records {
         Box::pin(self.within(self.write_site_key(key, others_end_at, entry)))
     }
 
+    fn end_site_key(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()> {
+        let (tenant, id) = (tenant.clone(), id.to_owned());
+        Box::pin(async move { self.within(self.write_site_key_end(&tenant, &id, at, entry)).await })
+    }
+
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64> {
         Box::pin(self.within(self.write_audit(entry)))
     }

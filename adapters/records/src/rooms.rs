@@ -10,7 +10,7 @@ use crate::Records;
 use crate::column::{named, number, signed, time};
 use crate::failure::{is_foreign_key, unavailable};
 use crate::stored_settings;
-use crate::tenants::{has_too_many_rooms, is_known};
+use crate::tenants::{has_too_many_rooms, is_known, not_found};
 use crate::write::Write;
 
 const ALL: &str = "SELECT id, tenant, limit_group, identity, title_ko, title_en, target_url, \
@@ -85,7 +85,7 @@ async fn against_tenant(
 ) -> Result<Option<ControlError>, sqlx::Error> {
     let tenant = &room.tenant;
     if !is_known(write.conn(), tenant).await? {
-        return Ok(Some(ControlError::NotFound(format!("tenant {tenant}"))));
+        return Ok(Some(not_found(tenant)));
     }
     let is_new = room.version == 0;
     let full = is_new && has_too_many_rooms(write.conn(), tenant).await?;

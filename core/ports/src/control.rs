@@ -223,7 +223,8 @@ pub trait Control: Send + Sync + std::fmt::Debug {
     /// As [`put_room`](Control::put_room). Fewer rooms than there are may be allowed: they stay, and none comes to them.
     fn put_tenant(&self, tenant: Tenant, entry: AuditEntry) -> Answer<'_, u64>;
 
-    /// NotFound for an unknown id; InUse while it has a room, or a key that is not revoked.
+    /// NotFound for an unknown id; InUse while it has a room, or an API key that is neither revoked nor has ended when the
+    /// entry says that it happens.
     fn delete_tenant(&self, id: &TenantId, entry: AuditEntry) -> Answer<'_, ()>;
 
     /// All rooms, in order of id.
@@ -293,6 +294,16 @@ pub trait Control: Send + Sync + std::fmt::Debug {
         &self,
         key: SiteKey,
         others_end_at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()>;
+
+    /// Ends a site key that another has taken the place of at `at`, where it does not end before. NotFound where the tenant
+    /// has none of that id; InUse for the one whose end is not decided: without it nobody would sign.
+    fn end_site_key(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        at: Timestamp,
         entry: AuditEntry,
     ) -> Answer<'_, ()>;
 

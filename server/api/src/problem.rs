@@ -56,7 +56,7 @@ codes! {
     UnknownGroup NOT_FOUND "unknown_group" "There is no such limit group";
     UnknownTenant NOT_FOUND "unknown_tenant" "There is no such tenant";
     UnknownPass NOT_FOUND "unknown_pass" "There is no such pass";
-    UnknownKey NOT_FOUND "unknown_key" "There is no such API key";
+    UnknownKey NOT_FOUND "unknown_key" "There is no such key";
     MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed" "This address does not take that method";
     RequestTimeout REQUEST_TIMEOUT "request_timeout" "The request came too slowly";
     NotOpen CONFLICT "not_open" "The room is not open yet";

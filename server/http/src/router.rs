@@ -136,6 +136,7 @@ fn changes() -> OpenApiRouter<AppState> {
         .routes(routes!(admin::keys::rotate))
         .routes(routes!(admin::site_keys::list))
         .routes(routes!(admin::site_keys::rotate))
+        .routes(routes!(admin::site_keys::end))
         .routes(routes!(admin::audit::list))
         .route_layer(from_fn(guard::to_its_end))
 }

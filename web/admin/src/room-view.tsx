@@ -137,7 +137,7 @@ export function RoomView({ id }: { id: string }) {
         </div>
         <div class="trail">
           <Refusals refused={room.refused} />
-          <Audit room={id} />
+          <Audit target={`room:${id}`} />
         </div>
       </div>
     </>

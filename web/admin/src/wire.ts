@@ -174,6 +174,53 @@ export interface AuditPage {
   next_before_no?: number;
 }
 
+export type Scope = "admin" | "tenant";
+
+export interface ApiKey {
+  id: string;
+  tenant: string;
+  scope: Scope;
+  name: string;
+  created_at: string;
+  last_used_at?: string;
+  revoked_at?: string;
+  expires_at?: string;
+}
+
 export interface ApiKeys {
-  keys: { id: string; name: string }[];
+  keys: ApiKey[];
+}
+
+// The only answer that holds the key itself.
+export interface ApiKeyCreated {
+  id: string;
+  key: string;
+}
+
+export interface SiteKey {
+  id: string;
+  created_at: string;
+  signs_from: string;
+  ends_at?: string;
+  signs: boolean;
+}
+
+export interface SiteKeys {
+  keys: SiteKey[];
+}
+
+export interface Tenant {
+  tenant: string;
+  name: string;
+  rooms_max: number;
+  joins_per_minute: number;
+  entries_per_minute: number;
+  return_urls: string[];
+  cors_origins: string[];
+  version: number;
+  rooms: string[];
+}
+
+export interface Tenants {
+  tenants: Tenant[];
 }

@@ -43,11 +43,13 @@ macro_rules! control_contract {
                 a_signing_key_is_added_once,
                 a_rotated_api_key_ends_and_another_takes_its_place,
                 site_keys_are_added_and_end_the_ones_before,
+                a_replaced_site_key_is_ended_and_the_one_in_use_is_not,
             }
             tenants {
                 tenants_are_written_by_version_and_listed_by_id,
                 what_names_no_tenant_is_refused,
                 a_tenant_in_use_is_not_deleted,
+                a_tenant_whose_keys_have_ended_is_deleted,
                 a_tenant_has_no_more_rooms_than_it_may,
                 a_room_and_its_tenants_end_do_not_cross,
             }

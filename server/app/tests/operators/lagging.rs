@@ -80,6 +80,7 @@ lagging! {
     add_signing_key(key: SigningKey, entry: AuditEntry) -> ();
     site_keys() -> Vec<SiteKey>;
     add_site_key(key: SiteKey, others_end_at: Timestamp, entry: AuditEntry) -> ();
+    end_site_key(tenant: &TenantId, id: &str, at: Timestamp, entry: AuditEntry) -> ();
     append_audit(entry: AuditEntry) -> u64;
     audit(target: Option<String>, before_no: Option<u64>, limit: u32) -> AuditPage;
 }
