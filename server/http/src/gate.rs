@@ -16,7 +16,7 @@ use jari_units::limits::TICK;
 use jari_units::{Millis, PassId, RoomId, SubjectKey, Timestamp};
 use tokio::time::timeout;
 
-pub(crate) use holding::Holding;
+pub(crate) use holding::{Holding, LOOK_EVERY};
 
 use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;

@@ -74,7 +74,7 @@ pub use options::{
     ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, StreamLimits,
 };
 pub use problem_response::Refusal;
-pub use protect::{HostHeader, PREFIX, ProtectOptions, UpstreamLimits, site_router};
+pub use protect::{HostHeader, PREFIX, ProtectOptions, UpstreamLimits, UpstreamTls, site_router};
 pub use roles::{Role, Roles};
 pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{layered, openapi, router};

@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 
+use crate::protect::Reason;
 use crate::roles::{Role, Roles};
 use jari_ports::StoreError;
 use numbers::Numbers;
@@ -281,6 +282,16 @@ impl Metrics {
     /// An address to lead a visitor back to was none that anybody has allowed.
     pub fn return_dropped(&self) {
         self.numbers.returns_dropped.fetch_add(1, Relaxed);
+    }
+
+    /// The protected site gave no answer to a request.
+    pub(crate) fn site_failed(&self, reason: Reason) {
+        self.numbers.site_failures(reason).fetch_add(1, Relaxed);
+    }
+
+    /// The certificate of the site's listener has changed: the new one is shown from now on, or could not be used.
+    pub fn certificate_renewed(&self, taken: bool) {
+        self.numbers.certificates(taken).fetch_add(1, Relaxed);
     }
 
     /// Everything, with what was observed, as text.

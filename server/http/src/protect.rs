@@ -5,6 +5,7 @@ mod addressed;
 mod body;
 mod caching;
 mod cookie_jar;
+mod events;
 mod names;
 mod onward;
 mod options;
@@ -12,6 +13,7 @@ mod own;
 mod pass_on;
 mod pulse;
 mod slots;
+mod stay;
 mod told;
 mod troubles;
 mod tunnel;
@@ -23,11 +25,12 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
-use http::uri::Authority;
+use http::uri::{Authority, Scheme};
 use tower::ServiceExt as _;
 
-pub use options::{HostHeader, ProtectOptions, UpstreamLimits};
+pub use options::{HostHeader, ProtectOptions, UpstreamLimits, UpstreamTls};
 use own::Whose;
+pub(crate) use troubles::Reason;
 use upstream::Upstream;
 
 use crate::call_log::{CallLog, RouteName, log_call};
@@ -47,17 +50,24 @@ struct Site {
     upstream: Upstream,
 }
 
+impl Site {
+    /// How the upstream is spoken to.
+    fn scheme(&self) -> Scheme {
+        if self.options.is_https() { Scheme::HTTPS } else { Scheme::HTTP }
+    }
+}
+
 /// The routes of a site's listener: Jari's own below [`PREFIX`], the site's everywhere else.
 ///
 /// # Panics
-/// Where the upstream has no host, which no http URL lacks.
+/// Where the upstream has no host, which no http or https URL lacks.
 pub fn site_router(state: AppState, options: ProtectOptions) -> Router {
     let own = own::router(state.clone());
     let url = &options.upstream;
     let port = url.port_or_known_default().unwrap_or(80);
     let authority = format!("{}:{port}", url.host_str().unwrap_or_default());
     let authority = authority.parse().expect("an http URL has a host");
-    let upstream = Upstream::new(options.limits);
+    let upstream = Upstream::new(&options, state.metrics.clone());
     let site = Arc::new(Site { options, authority, upstream });
     let log = CallLog::new(state.clone());
     let site = Router::new()

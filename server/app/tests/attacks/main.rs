@@ -3,16 +3,20 @@
 
 mod addresses;
 mod floods;
+mod http2;
+mod passes;
 mod paths;
 mod raw;
+mod raw_http2;
 mod smuggling;
 mod spoofing;
 
+use jari_testkit::spellings::GUARDED;
 use jari_testkit::{FakeSite, TestApp};
 
 /// The usual stage: a site of which everything below `/tickets` needs a pass.
 async fn stage() -> (FakeSite, TestApp) {
     let site = FakeSite::start().await;
-    let app = TestApp::builder().protect(&site).set("protect.path", "/tickets/*").start().await;
+    let app = TestApp::builder().protect(&site).set("protect.path", GUARDED).start().await;
     (site, app)
 }

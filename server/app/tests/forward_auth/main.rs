@@ -5,6 +5,7 @@
 mod asking;
 mod configured;
 mod outage;
+mod over_tls;
 mod passing;
 mod spellings;
 mod stage;

@@ -16,6 +16,7 @@ use super::latency::{Latency, NOTICE_BUCKETS_S, STORE_BUCKETS_S};
 use super::resolved::Resolved;
 use super::rooms::{OTHERS, ROOMS_MAX};
 use super::{Cache, Notice, StoreOutcome, Would};
+use crate::protect::Reason;
 
 #[derive(Debug)]
 pub(super) struct Numbers {
@@ -37,6 +38,10 @@ pub(super) struct Numbers {
     /// By call and outcome; both are words of ours.
     site: Resolved<(&'static str, String), AtomicU64>,
     pub(super) returns_dropped: AtomicU64,
+    /// By why a protected site gave no answer.
+    site_failures: [AtomicU64; Reason::ALL.len()],
+    /// Renewed certificates that were taken, and that could not be used.
+    certificates: [AtomicU64; 2],
 }
 
 impl Default for Numbers {
@@ -56,6 +61,8 @@ impl Default for Numbers {
             shadowed: Default::default(),
             site: Resolved::default(),
             returns_dropped: AtomicU64::new(0),
+            site_failures: Default::default(),
+            certificates: Default::default(),
         }
     }
 }
@@ -113,6 +120,28 @@ impl Numbers {
     pub(super) fn site_asked(&self, call: &'static str, outcome: &str, passes: u64) {
         let key = (call, outcome.to_owned());
         self.site.with(&key, AtomicU64::default, |count| count.fetch_add(passes, Relaxed));
+    }
+
+    pub(super) fn site_failures(&self, reason: Reason) -> &AtomicU64 {
+        &self.site_failures[reason as usize]
+    }
+
+    pub(super) fn certificates(&self, taken: bool) -> &AtomicU64 {
+        &self.certificates[usize::from(!taken)]
+    }
+
+    fn write_protected(&self, families: &mut Families<'_>) -> fmt::Result {
+        let failures = Reason::ALL.into_iter().map(|reason| {
+            let labels = vec![("reason", reason.as_str().into())];
+            (labels, self.site_failures(reason).load(Relaxed))
+        });
+        let help = "Requests that the protected site gave no answer to, by why";
+        families.counters(("jari_site_failures", help), failures)?;
+        let renewed = [(true, "taken"), (false, "refused")].map(|(taken, outcome)| {
+            (vec![("outcome", outcome.into())], self.certificates(taken).load(Relaxed))
+        });
+        let help = "Changed certificates of the site's listener that were read while it served";
+        families.counters(("jari_certificate_renewals", help), renewed)
     }
 
     fn write_site(&self, families: &mut Families<'_>) -> fmt::Result {
@@ -202,6 +231,7 @@ impl Collector for Numbers {
         self.write_refused(&mut families)?;
         self.write_modes(&mut families)?;
         self.write_site(&mut families)?;
+        self.write_protected(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;

@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, CONNECTION, FORWARDED, HOST, UPGRADE, VIA};
+use http::header::{AUTHORIZATION, FORWARDED, HOST, VIA};
 use http::request::Parts;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::{Authority, PathAndQuery};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version};
 use jari_api::Code;
 use jari_pass::PassToken;
@@ -54,7 +54,7 @@ pub(super) fn request(
         return Err(Refusal::new(Code::LoopDetected));
     }
     let asker = asker(state, site, &parts);
-    let websocket = tunnel::is_websocket(&parts);
+    let websocket = tunnel::asked(&parts).is_some();
     let version = parts.version;
     let headers = &mut parts.headers;
     hide_pass(state, headers);
@@ -68,8 +68,7 @@ pub(super) fn request(
     let minor = if version == Version::HTTP_2 { "2" } else { "1.1" };
     headers.append(VIA, value(&format!("{minor} {PSEUDONYM}"))?);
     if websocket {
-        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        tunnel::tell_switch(headers);
     }
     parts.uri = uri(site, addressed)?;
     parts.version = Version::HTTP_11;
@@ -144,7 +143,7 @@ fn uri(site: &Site, addressed: &Addressed) -> Result<Uri, Refusal> {
         .parse()
         .map_err(|_| bad("the path makes no address once it is written plainly"))?;
     Uri::builder()
-        .scheme(Scheme::HTTP)
+        .scheme(site.scheme())
         .authority(authority)
         .path_and_query(path)
         .build()

@@ -1,26 +1,39 @@
-//! The site's end: pooled connections, how many requests may be there at once, and how long anything may take. Decides
+//! The site's end: pooled connections, plain or over TLS, how many requests may be there at once, and how long anything may take. Decides
 //! nothing about who is let through.
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, Uri};
 use hyper::body::{Body as _, Incoming};
+use hyper_rustls::{
+    DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, MaybeHttpsStream,
+    ResolveServerName,
+};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tower::BoxError;
+use tower::timeout::Timeout;
+use tower::util::BoxCloneSyncService;
 
 use super::body::{self, Upload};
-use super::options::UpstreamLimits;
+use super::options::{ProtectOptions, UpstreamLimits, UpstreamTls};
 use super::pulse::Pulse;
 use super::slots::{Slot, Slots};
 use super::troubles::{Reason, Troubles, in_full};
+use crate::metrics::Metrics;
 
 /// A connection that nobody used for this long is closed: before sites commonly close it, which is 60 s and more.
 const KEEP: Duration = Duration::from_secs(50);
+
+/// Makes connections; boxed, since the pool wants futures that can be moved.
+type Connector = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;
 
 /// Why the site gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,24 +60,22 @@ enum Fault {
 
 #[derive(Debug)]
 pub(super) struct Upstream {
-    client: Client<HttpConnector, Body>,
+    client: Client<Connector, Body>,
     slots: Slots,
     troubles: Troubles,
     limits: UpstreamLimits,
 }
 
 impl Upstream {
-    pub(super) fn new(limits: UpstreamLimits) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(limits.connect));
-        connector.set_nodelay(true);
+    pub(super) fn new(options: &ProtectOptions, metrics: Arc<Metrics>) -> Self {
+        let limits = options.limits;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(KEEP)
             .pool_max_idle_per_host(limits.max)
-            .build(connector);
+            .build(connector(options));
         let slots = Slots::new(limits.max);
-        Upstream { client, slots, troubles: Troubles::default(), limits }
+        Upstream { client, slots, troubles: Troubles::new(metrics), limits }
     }
 
     /// Sends a request and waits for the head of its answer. The slot is held as long as the answer's body. `guest` is the
@@ -106,7 +117,7 @@ impl Upstream {
         };
         let (failed, text) = (why(error), in_full(error));
         let reason = match failed {
-            Failed::Unreachable => Reason::Unreachable,
+            Failed::Unreachable => Reason::of_connect(error),
             Failed::Broken if of_hyper(error).is_some_and(hyper::Error::is_parse) => {
                 Reason::NotHttp
             }
@@ -130,6 +141,21 @@ impl Upstream {
             () = pulse.stopped(self.limits.response) => Err(Fault::Slow),
         }
     }
+}
+
+/// Connections as the upstream's address says: where that is https, no other is made.
+fn connector(options: &ProtectOptions) -> Connector {
+    let (limit, UpstreamTls { config, name }) = (options.limits.connect, options.tls.clone());
+    let mut connector = HttpConnector::new();
+    connector.set_connect_timeout(Some(limit));
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    let names: Arc<dyn ResolveServerName + Send + Sync> = match name {
+        Some(name) => Arc::new(FixedServerNameResolver::new(name)),
+        None => Arc::new(DefaultServerNameResolver::default()),
+    };
+    let connector = HttpsConnector::new(connector, config, options.is_https(), names);
+    BoxCloneSyncService::new(Timeout::new(connector, limit.saturating_mul(2)))
 }
 
 /// Whether sending it twice does what sending it once does (RFC 9110, 9.2.2), and it can be sent again.
