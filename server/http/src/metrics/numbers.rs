@@ -37,6 +37,7 @@ pub(super) struct Numbers {
     /// By call and outcome; both are words of ours.
     site: Resolved<(&'static str, String), AtomicU64>,
     pub(super) returns_dropped: AtomicU64,
+    pub(super) unlisted: AtomicU64,
 }
 
 impl Default for Numbers {
@@ -56,6 +57,7 @@ impl Default for Numbers {
             shadowed: Default::default(),
             site: Resolved::default(),
             returns_dropped: AtomicU64::new(0),
+            unlisted: AtomicU64::new(0),
         }
     }
 }
@@ -132,6 +134,9 @@ impl Numbers {
         });
         let help = "From the call of a line store's operation to its answer";
         families.histograms(("jari_store_duration_seconds", help), store)?;
+        let unlisted = [(Labels::new(), self.unlisted.load(Relaxed))];
+        let help = "People blocked or allowed by name whom the store has lost";
+        families.counters(("jari_unlisted", help), unlisted)?;
         let tick = [(Labels::new(), self.tick.snapshot())];
         families.histograms(("jari_tick_duration_seconds", "One tick of one room"), tick)
     }
