@@ -1,4 +1,4 @@
-// A Jari of a test's own: a process that can be ended and started again. Knows no browser and no room.
+// A Jari of a test's own, or another program: a process that can be ended and started again. Knows no browser and no room.
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const READY_MS = 60000;
 const NOBODY = 65534;
 
 // The first words in what the process prints that begin with each of `marks`.
-function printed(child, marks) {
+export function printed(child, marks) {
   return new Promise((done, fail) => {
     const late = setTimeout(() => fail(new Error(`not ready within ${READY_MS} ms: ${text}`)), READY_MS);
     let text = "";
@@ -33,14 +33,14 @@ function printed(child, marks) {
 }
 
 // An ordinary user also where we are root: the tests must not depend on more.
-function start(args, folder, env) {
+export function start(args, folder, env, program = PROGRAM) {
   const user = process.getuid() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const child = spawn(PROGRAM, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"], ...user });
+  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"], ...user });
   child.ended = new Promise((done) => child.once("exit", done));
   return child;
 }
 
-async function ownFolder() {
+export async function ownFolder() {
   const folder = await mkdtemp(join(tmpdir(), "jari-browser-"));
   await chmod(folder, 0o777);
   return folder;

@@ -64,6 +64,12 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        name: "nodes",
+        portable: include_str!("../migrations/0008_nodes.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The newest schema this binary knows.

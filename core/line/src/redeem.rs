@@ -10,6 +10,11 @@ use crate::{Done, Event, Landing, LostHistory, PassGrant, Room};
 /// node in a second. Second and count together stay below 2^53, which every store counts exactly, until the year 2242.
 const COUNT_BITS: u32 = 20;
 
+impl Ledger {
+    /// Numbers that tokens of one second of the line's clock have between them: number / this is the second.
+    pub const TICKETS_A_SECOND: u64 = 1 << COUNT_BITS;
+}
+
 /// A token as a site shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {

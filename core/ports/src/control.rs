@@ -5,7 +5,7 @@
 use jari_audit::{AuditEntry, ChainedEntry};
 use jari_gate::{Origin, ReturnUrl};
 use jari_line::{GroupSettings, Settings};
-use jari_units::{GroupId, RoomId, TenantId, Timestamp};
+use jari_units::{GroupId, NodeId, RoomId, TenantId, Timestamp};
 use thiserror::Error;
 
 use crate::BoxFuture;
@@ -173,6 +173,19 @@ impl std::fmt::Debug for SiteKey {
     }
 }
 
+/// A node that uses this control data, and the lines that it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeNote {
+    pub node: NodeId,
+    /// What stands in the lines' store: nodes of one installation have the same.
+    pub lines: String,
+    /// Where this node finds them, for people; without a password.
+    pub place: String,
+    /// When the node noted itself first. By its own clock, as `seen_at`.
+    pub since: Timestamp,
+    pub seen_at: Timestamp,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditPage {
     /// Newest first.
@@ -306,6 +319,16 @@ pub trait Control: Send + Sync + std::fmt::Debug {
         at: Timestamp,
         entry: AuditEntry,
     ) -> Answer<'_, ()>;
+
+    /// Notes of nodes, in order of their `since`; those of nodes that were not heard of for a day go.
+    fn nodes(&self) -> Answer<'_, Vec<NodeNote>>;
+
+    /// Notes a node, in place of what was noted of it before but for its `since`. No operator's change: it leaves the revision
+    /// and the trail as they are.
+    fn note_node(&self, note: NodeNote) -> Answer<'_, ()>;
+
+    /// Forgets a node that stops.
+    fn forget_node(&self, node: NodeId) -> Answer<'_, ()>;
 
     /// Appends an entry that tells of no write here: what is done to a line. Answers its number.
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64>;

@@ -272,6 +272,9 @@ impl Running {
         if tokio::time::timeout(DRAIN_GRACE, &mut ops).await.is_err() {
             ops.abort();
         }
+        if let Err(error) = state.forget_lines().await {
+            tracing::warn!(%error, "that this node has stopped was not noted: {error}");
+        }
         records.close().await;
         lines.close().await;
         // After everything that has spans of its own.

@@ -20,9 +20,11 @@ use crate::join_limit::JoinLimiter;
 use crate::leases::Leases;
 use crate::losses::Losses;
 use crate::metrics::Metrics;
+use crate::one_line::OneLine;
 use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
 use crate::problem_response::Refusal;
+use crate::readiness::Readiness;
 use crate::room::RoomRuntime;
 use crate::site_keys::SiteKeys;
 use crate::store_calls::StoreCalls;
@@ -80,6 +82,8 @@ pub struct Shared {
     /// One-time tokens that this node has made.
     pub(crate) tokens_made: AtomicU64,
     pub drain: Drain,
+    pub(crate) readiness: Readiness,
+    pub(crate) one_line: OneLine,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
     /// Connections that may still be opened, by all listeners for visitors together.
@@ -95,6 +99,9 @@ pub enum StartError {
     Store(#[from] StoreError),
     #[error(transparent)]
     LineInUse(PrepareError),
+    /// Another node of these records has other lines.
+    #[error("{0}")]
+    LinesApart(String),
 }
 
 impl From<PrepareError> for StartError {
@@ -136,6 +143,9 @@ impl AppState {
         let (health, joins) = (store_health.clone(), options.joins);
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), health, joins));
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
+        let one_line = OneLine::new(losses.node, clock.now());
+        let agree = one_line.start(&*store, &*control, &*clock).await?;
+        agree.map_err(StartError::LinesApart)?;
         let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let tenants = Tenants::new(control.tenants().await?);
@@ -173,6 +183,8 @@ impl AppState {
             operator_feed,
             tokens_made: AtomicU64::new(0),
             drain: Drain::default(),
+            readiness: Readiness::default(),
+            one_line,
             in_flight,
             connection_slots,
         })))

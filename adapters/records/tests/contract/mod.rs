@@ -4,6 +4,7 @@
 pub(crate) mod audit;
 pub(crate) mod groups;
 pub(crate) mod keys;
+pub(crate) mod nodes;
 pub(crate) mod revision;
 pub(crate) mod rooms;
 pub(crate) mod tenants;
@@ -44,6 +45,9 @@ macro_rules! control_contract {
                 a_rotated_api_key_ends_and_another_takes_its_place,
                 site_keys_are_added_and_end_the_ones_before,
                 a_replaced_site_key_is_ended_and_the_one_in_use_is_not,
+            }
+            nodes {
+                the_newest_note_of_each_node_stays,
             }
             tenants {
                 tenants_are_written_by_version_and_listed_by_id,

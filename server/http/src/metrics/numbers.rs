@@ -42,6 +42,7 @@ pub(super) struct Numbers {
     site_failures: [AtomicU64; Reason::ALL.len()],
     /// Renewed certificates that were taken, and that could not be used.
     certificates: [AtomicU64; 2],
+    pub(super) unlisted: AtomicU64,
 }
 
 impl Default for Numbers {
@@ -63,6 +64,7 @@ impl Default for Numbers {
             returns_dropped: AtomicU64::new(0),
             site_failures: Default::default(),
             certificates: Default::default(),
+            unlisted: AtomicU64::new(0),
         }
     }
 }
@@ -161,6 +163,9 @@ impl Numbers {
         });
         let help = "From the call of a line store's operation to its answer";
         families.histograms(("jari_store_duration_seconds", help), store)?;
+        let unlisted = [(Labels::new(), self.unlisted.load(Relaxed))];
+        let help = "People blocked or allowed by name whom the store has lost";
+        families.counters(("jari_unlisted", help), unlisted)?;
         let tick = [(Labels::new(), self.tick.snapshot())];
         families.histograms(("jari_tick_duration_seconds", "One tick of one room"), tick)
     }
