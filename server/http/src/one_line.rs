@@ -101,7 +101,7 @@ impl OneLine {
             Ok(found) => self.note(found),
             // Whoever is away is told of elsewhere, and says nothing of others.
             Err(error) => {
-                tracing::debug!(%error, "whether all nodes have the same lines is not known: {error}")
+                tracing::debug!(%error, "whether all nodes have the same lines is not known: {error}");
             }
         }
     }
@@ -114,7 +114,7 @@ impl OneLine {
         match (before, now) {
             (None, Some(Apart { text, .. })) => tracing::error!("{text}"),
             (Some(_), None) => {
-                tracing::info!("all nodes of these records have the same lines again")
+                tracing::info!("all nodes of these records have the same lines again");
             }
             _ => {}
         }
