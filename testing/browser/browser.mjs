@@ -28,10 +28,10 @@ export function closeLater(thing) {
   return thing;
 }
 
-// Starts one browser for the tests of a file.
-export function useBrowser() {
+// Starts one browser for the tests of a file; `more` is what it is launched with beside.
+export function useBrowser(more = {}) {
   before(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, ...more });
   });
   afterEach(() => Promise.all(opened.splice(0).map((thing) => thing.close())));
   after(() => browser?.close());

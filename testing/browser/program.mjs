@@ -33,9 +33,11 @@ export function printed(child, marks) {
 }
 
 // An ordinary user also where we are root: the tests must not depend on more.
+export const ordinary = () => (process.getuid() === 0 ? { uid: NOBODY, gid: NOBODY } : {});
+
 export function start(args, folder, env, program = PROGRAM) {
-  const user = process.getuid() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"], ...user });
+  const output = ["ignore", "pipe", "inherit"];
+  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env }, stdio: output, ...ordinary() });
   child.ended = new Promise((done) => child.once("exit", done));
   return child;
 }
@@ -52,16 +54,17 @@ async function end(child, folder) {
   await rm(folder, { recursive: true, force: true });
 }
 
-// `jari serve` on a folder of its own.
-export async function ownServer() {
+const settled = (folder, listen) => ({
+  JARI__HTTP__LISTEN: listen,
+  JARI__OPS__LISTEN: "127.0.0.1:0",
+  JARI__STORE__DATA_DIR: join(folder, "data"),
+  JARI__LOG__LEVEL: "warn",
+});
+
+// `jari serve` on a folder of its own; `env` is what its environment has beside.
+export async function ownServer(env = {}) {
   const folder = await ownFolder();
-  const serve = (listen) =>
-    start(["serve"], folder, {
-      JARI__HTTP__LISTEN: listen,
-      JARI__OPS__LISTEN: "127.0.0.1:0",
-      JARI__STORE__DATA_DIR: join(folder, "data"),
-      JARI__LOG__LEVEL: "warn",
-    });
+  const serve = (listen) => start(["serve"], folder, { ...settled(folder, listen), ...env });
   const server = { child: serve("127.0.0.1:0") };
   closeLater({ close: () => end(server.child, folder) });
   [server.url, server.key] = await printed(server.child, ["http://", "jari_"]);
@@ -75,6 +78,16 @@ export async function ownServer() {
     await printed(server.child, ["http://"]);
   };
   return server;
+}
+
+// `jari serve --protect` before a site; `entrance` is where visitors of the site come in.
+export async function ownProtected(site, { room, path }) {
+  const folder = await ownFolder();
+  const args = ["serve", "--protect", site.url, "--protect-listen", "127.0.0.1:0", "--room", room, "--path", path];
+  const child = start(args, folder, settled(folder, "127.0.0.1:0"));
+  closeLater({ close: () => end(child, folder) });
+  const [url, entrance, key] = await printed(child, ["http://", "(?<=, open )http://", "jari_"]);
+  return { url, key, entrance };
 }
 
 // `jari demo`: a sale with a simulated crowd.

@@ -189,6 +189,8 @@ export class Connection {
     if (event === "admitted" || event === "ended") return status !== event;
     if (event !== "place") return false;
     if (data.status === "admitted" || data.status === "ended") return status !== data.status;
+    // Nobody is held up now; to where this person wanted to go, only the answer to their own call leads.
+    if (data.go_to) return true;
     this.takePlace(data);
     return false;
   }

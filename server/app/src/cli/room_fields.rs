@@ -50,7 +50,7 @@ enum Mode {
 
 /// Whether people queue.
 #[derive(Debug, Args)]
-struct ModeFields {
+pub(super) struct ModeFields {
     /// How the room treats whoever comes. [default: on]
     #[arg(long, value_enum, help_heading = "Mode")]
     mode: Option<Mode>,
@@ -208,7 +208,8 @@ impl Pacer {
 }
 
 impl ModeFields {
-    fn put_into(&self, patch: &mut Map<String, Value>) {
+    /// Puts what was given into a patch of the settings.
+    pub(super) fn put_into(&self, patch: &mut Map<String, Value>) {
         put(patch, "mode", self.mode.as_ref().map(name_of));
         put(patch, "queue_at_live", self.queue_at_live.as_ref().map(OrNone::json));
         put(patch, "queue_at_arrivals_per_s", self.queue_at_arrivals.as_ref().map(OrNone::json));
