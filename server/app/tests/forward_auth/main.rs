@@ -4,12 +4,14 @@
 
 mod asking;
 mod configured;
+mod leaving;
 mod outage;
 mod passing;
 mod spellings;
 mod stage;
 mod switching;
 mod waiting;
+mod walking_in;
 
 /// Makes of a function that is given a kind of proxy a test with each of them.
 macro_rules! with_each_proxy {
