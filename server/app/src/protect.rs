@@ -40,6 +40,14 @@ pub enum TlsError {
     Pair(#[from] rustls::Error),
 }
 
+/// As a start would find the certificate.
+///
+/// # Errors
+/// Where it cannot be used.
+pub(crate) fn check(protect: Option<&Protect>) -> Result<(), TlsError> {
+    protect.and_then(|protect| protect.tls.as_ref()).map_or(Ok(()), |files| tls(files).map(drop))
+}
+
 fn tls(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
     let TlsFiles { cert, key } = files;
     let wrong = |key, path: &PathBuf| {
