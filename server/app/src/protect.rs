@@ -27,6 +27,15 @@ use crate::tls::{self, TlsError};
 /// What people read on the page of a room that was made for a site; its operator gives it a better name.
 const TITLE: (&str, &str) = ("대기실", "Waiting room");
 
+/// As a start would find the files that it names.
+///
+/// # Errors
+/// Where one cannot be used.
+pub(crate) fn check(protect: &Protect) -> Result<(), TlsError> {
+    protect.tls.as_ref().map(shown).transpose()?;
+    tls::upstream(protect).map(drop)
+}
+
 /// A site's listener before anybody is served on it.
 pub(crate) struct Door {
     listener: TcpListener,

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge};
+use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge_room};
 use jari_api::{Code, Problem};
 use jari_ports::{ControlError, Handover, RoomDefinition};
 use jari_units::{GroupId, RoomId, TenantId};
@@ -44,10 +44,11 @@ pub(crate) async fn list(State(state): State<AppState>, _admin: Admin) -> Respon
 pub(crate) async fn create(
     State(state): State<AppState>,
     Admin(caller): Admin,
-    JsonBody(body): JsonBody<RoomBody>,
+    JsonBody(sent): JsonBody<Value>,
 ) -> Result<Response, Refusal> {
     let mut turn = state.turn().await?;
-    let mut room = definition(&state, &caller, &body).await?;
+    let body = room_body(sent.clone())?;
+    let mut room = definition(&state, &caller, &body, &sent).await?;
     room.created_at = state.clock.now();
     key_for_tokens(&state, &mut turn, &caller, &room).await?;
     state.rooms.prepare(&room).await?;
@@ -177,10 +178,9 @@ async fn patched(
         return Err(Refusal::new(Code::MalformedBody).detail("a patch is a JSON object"));
     }
     let mut body = serde_json::to_value(RoomBody::from(&**old)).expect("a room is plain JSON");
-    merge(&mut body, patch);
-    let body: RoomBody = serde_json::from_value(body)
-        .map_err(|error| Refusal::new(Code::MalformedBody).detail(error.to_string()))?;
-    let room = definition(state, caller, &body).await?;
+    merge_room(&mut body, patch.clone());
+    let body = room_body(body)?;
+    let room = definition(state, caller, &body, &patch).await?;
     for (field, changed) in [
         ("room", room.id != old.id),
         ("tenant", room.tenant != old.tenant),
@@ -193,15 +193,28 @@ async fn patched(
     Ok(RoomDefinition { version: old.version, created_at: old.created_at, ..room })
 }
 
+fn room_body(body: Value) -> Result<RoomBody, Refusal> {
+    let malformed =
+        |error: serde_json::Error| Refusal::new(Code::MalformedBody).detail(error.to_string());
+    serde_json::from_value(body).map_err(malformed)
+}
+
+/// Whether a body or patch names a field of the settings (`pacer.floor`), or one beside them (`group`).
+fn names(sent: &Value, field: &str) -> bool {
+    let within = |from: &Value| from.pointer(&format!("/{}", field.replace('.', "/"))).is_some();
+    within(&sent["settings"]) || within(sent)
+}
+
 pub(super) fn invalid(field: &str, problem: impl Into<String>) -> Refusal {
     Refusal::new(Code::InvalidField).with("field", field).with("problem", problem.into())
 }
 
-/// Checks everything that a definition can be wrong in.
+/// Checks everything that a definition can be wrong in. `sent` is what the caller wrote of it.
 async fn definition(
     state: &AppState,
     caller: &Caller,
     body: &RoomBody,
+    sent: &Value,
 ) -> Result<RoomDefinition, Refusal> {
     let id: RoomId = body.room.parse().map_err(|error| bad_id("room", error))?;
     let tenant = match &body.tenant {
@@ -232,7 +245,8 @@ async fn definition(
         refusal.with("problem", error.to_string())
     })?;
     settings.check().map_err(|error| {
-        let refusal = Refusal::new(Code::InvalidSettings).with("field", error.field);
+        let field = error.of_sent(|field| names(sent, field));
+        let refusal = Refusal::new(Code::InvalidSettings).with("field", field);
         refusal.with("problem", error.problem)
     })?;
     Ok(RoomDefinition {
@@ -302,6 +316,19 @@ mod tests {
         ] {
             assert_eq!(check_target(target).is_ok(), good, "{target:?}");
         }
+    }
+
+    #[test]
+    fn a_field_is_named_where_it_was_sent() {
+        let sent = serde_json::json!({"room": "a", "group": null, "settings": {"burst": 1, "opens_at": null,
+            "pacer": {"kind": "aimd", "floor": 1}}});
+        for field in ["burst", "opens_at", "pacer.floor", "group"] {
+            assert!(names(&sent, field), "{field}");
+        }
+        for field in ["mode", "floor", "pacer.start", "pacer.floor.x"] {
+            assert!(!names(&sent, field), "{field}");
+        }
+        assert!(!names(&Value::Null, "burst"));
     }
 
     #[test]
