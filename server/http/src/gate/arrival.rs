@@ -17,6 +17,7 @@ use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;
 use crate::identity::{self, Joiner, VISITOR_TTL};
 use crate::metrics::Would;
+use crate::newcomers;
 use crate::place_view::sign_pass;
 use crate::places;
 use crate::problem_response::Refusal;
@@ -51,8 +52,8 @@ pub(super) async fn walk_in(
     reason: &'static str,
 ) -> Result<Passage, Refusal> {
     let room = entry.definition();
-    // Who an entry token names is known only on the room's page.
-    if room.identity != Identity::Anonymous {
+    // Who an entry token names is known only on the room's page, and that page does the work that a room may ask for.
+    if room.identity != Identity::Anonymous || room.challenge.is_on() {
         return Ok(refused(reason));
     }
     let runtime = match entry.runtime().await {
@@ -151,17 +152,22 @@ async fn judge(
     }
 }
 
-/// Joins within the limit of the newcomer's address; whoever got a pass uses it with this very request.
+/// Joins within the limits of the newcomer's address and network; whoever got a pass uses it with this very request.
 async fn join(
     state: &AppState,
     runtime: &RoomRuntime,
     subject: SubjectKey,
     address: IpAddr,
 ) -> Result<Arrived, BatchError> {
-    if state.join_limiter.join(address).is_err() {
+    let limiter = &state.join_limiter;
+    if limiter.join(address).and_then(|()| limiter.newcomer(address)).is_err() {
         return Ok(Arrived::Outside);
     }
-    let joined = runtime.join(subject).await?;
+    let joined = runtime.join(subject).await;
+    if !joined.as_ref().is_ok_and(|joined| newcomers::is_new(&joined.outcome)) {
+        limiter.no_newcomer(address);
+    }
+    let joined = joined?;
     Ok(match joined.outcome {
         JoinOutcome::Allowed(grant) | JoinOutcome::Admitted(grant) => {
             let grant = claimed(runtime, grant).await;

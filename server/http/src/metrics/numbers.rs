@@ -36,6 +36,8 @@ pub(super) struct Numbers {
     shadowed: [Resolved<String, AtomicU64>; Would::ALL.len()],
     /// By call and outcome; both are words of ours.
     site: Resolved<(&'static str, String), AtomicU64>,
+    /// By outcome, a word of ours.
+    challenges: Resolved<&'static str, AtomicU64>,
     pub(super) returns_dropped: AtomicU64,
 }
 
@@ -55,6 +57,7 @@ impl Default for Numbers {
             passed_unchecked: Resolved::default(),
             shadowed: Default::default(),
             site: Resolved::default(),
+            challenges: Resolved::default(),
             returns_dropped: AtomicU64::new(0),
         }
     }
@@ -113,6 +116,18 @@ impl Numbers {
     pub(super) fn site_asked(&self, call: &'static str, outcome: &str, passes: u64) {
         let key = (call, outcome.to_owned());
         self.site.with(&key, AtomicU64::default, |count| count.fetch_add(passes, Relaxed));
+    }
+
+    pub(super) fn challenged(&self, outcome: &'static str) {
+        self.challenges.with(&outcome, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+    }
+
+    fn write_challenges(&self, families: &mut Families<'_>) -> fmt::Result {
+        let outcomes = self.challenges.list().into_iter();
+        let outcomes = outcomes
+            .map(|(outcome, count)| (vec![("outcome", outcome.into())], count.load(Relaxed)));
+        let help = "Challenges made, and joins that were to show a solution, by what it was worth";
+        families.counters(("jari_challenges", help), outcomes)
     }
 
     fn write_site(&self, families: &mut Families<'_>) -> fmt::Result {
@@ -202,6 +217,7 @@ impl Collector for Numbers {
         self.write_refused(&mut families)?;
         self.write_modes(&mut families)?;
         self.write_site(&mut families)?;
+        self.write_challenges(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;
