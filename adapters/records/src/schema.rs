@@ -70,6 +70,12 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        name: "challenge",
+        portable: include_str!("../migrations/0009_challenge.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The newest schema this binary knows.

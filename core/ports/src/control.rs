@@ -5,6 +5,7 @@
 use jari_audit::{AuditEntry, ChainedEntry};
 use jari_gate::{Origin, ReturnUrl};
 use jari_line::{GroupSettings, Settings};
+use jari_pass::Challenge;
 use jari_units::{GroupId, NodeId, RoomId, TenantId, Timestamp};
 use thiserror::Error;
 
@@ -48,6 +49,8 @@ pub struct RoomDefinition {
     pub target_url: String,
     pub on_store_failure: OnStoreFailure,
     pub handover: Handover,
+    /// What newcomers do before they get a place; on only where they are anonymous.
+    pub challenge: Challenge,
     pub settings: Settings,
     /// Rises with each write; a write names the version it replaces.
     pub version: u64,

@@ -16,6 +16,7 @@ pub use control::{
     Tenant, TenantLimits,
 };
 pub use jari_audit::{AuditEntry, ChainedEntry};
+pub use jari_pass::{Challenge, ChallengeKind};
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};
 pub use tick_leases::{Held, TickLeases};
 pub use traces::{Field, Parent, Span, SpanId, SpanKind, Traces};

@@ -173,6 +173,7 @@ fn definition(state: &AppState, id: &RoomId, target_url: String) -> RoomDefiniti
         target_url,
         on_store_failure: OnStoreFailure::Wait,
         handover: Handover::Cookie,
+        challenge: jari_ports::Challenge::default(),
         settings: Settings::default(),
         version: 0,
         created_at: state.clock.now(),

@@ -286,6 +286,11 @@ impl Metrics {
         self.numbers.unlisted.fetch_add(people, Relaxed);
     }
 
+    /// A challenge was made, or a solution looked at.
+    pub(crate) fn challenged(&self, outcome: &'static str) {
+        self.numbers.challenged(outcome);
+    }
+
     /// An address to lead a visitor back to was none that anybody has allowed.
     pub fn return_dropped(&self) {
         self.numbers.returns_dropped.fetch_add(1, Relaxed);

@@ -193,6 +193,7 @@ mod tests {
             target_url: target_url.to_owned(),
             on_store_failure: jari_ports::OnStoreFailure::Wait,
             handover: jari_ports::Handover::Cookie,
+            challenge: jari_ports::Challenge::default(),
             settings: jari_line::Settings::default(),
             version: 1,
             created_at: jari_units::Timestamp(1),

@@ -23,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::one_line::OneLine;
 use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
+use crate::pass_limit::PassLimiter;
 use crate::problem_response::Refusal;
 use crate::readiness::Readiness;
 use crate::room::RoomRuntime;
@@ -75,6 +76,7 @@ pub struct Shared {
     pub store_health: Arc<StoreHealth>,
     pub jitter: Arc<Jitter>,
     pub join_limiter: JoinLimiter,
+    pub(crate) pass_limiter: PassLimiter,
     pub stream_keys: StreamKeys,
     pub stream_slots: StreamSlots,
     pub(crate) stream_hub: StreamHub,
@@ -153,7 +155,8 @@ impl AppState {
         let site_keys = SiteKeys::load(control.clone()).await?;
         let tenant_limits = TenantLimits::new(&control.tenants().await?);
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
-        let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
+        let join_limiter = JoinLimiter::new(&options, &*entropy);
+        let pass_limiter = PassLimiter::new(options.pass_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
         let connection_slots = Arc::new(Semaphore::new(options.connections.max));
         let stream_slots = StreamSlots::new(options.streams);
@@ -177,6 +180,7 @@ impl AppState {
             store_health,
             jitter,
             join_limiter,
+            pass_limiter,
             stream_keys: StreamKeys::default(),
             stream_slots,
             stream_hub: StreamHub::default(),

@@ -138,6 +138,7 @@ fn definition(room: &str, clock: &dyn Clock) -> Result<RoomDefinition> {
         target_url: "/".to_owned(),
         on_store_failure: OnStoreFailure::Wait,
         handover: jari_ports::Handover::Cookie,
+        challenge: jari_ports::Challenge::default(),
         settings: jari_line::Settings::default(),
         version: 0,
         created_at: clock.now(),

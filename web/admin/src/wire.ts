@@ -3,6 +3,7 @@
 export type LineState = "open" | "paused" | "not_open" | "closed" | "sold_out" | "off";
 export type PacerKind = "fixed" | "aimd" | "manual" | "signal";
 export type Mode = "on" | "off" | "auto" | "shadow";
+export type ChallengeKind = "off" | "proof_of_work";
 export type QueueReason = "live" | "arrivals" | "line";
 export type LoadLevel = "ok" | "busy" | "overloaded";
 
@@ -145,6 +146,8 @@ export interface RoomDefinition {
   room: string;
   version: number;
   target_url: string;
+  challenge: ChallengeKind;
+  challenge_difficulty: number;
   settings: Settings;
 }
 

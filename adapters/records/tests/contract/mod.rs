@@ -10,7 +10,9 @@ pub(crate) mod rooms;
 pub(crate) mod tenants;
 
 use jari_line::{Aimd, PacerKind, Settings};
-use jari_ports::{AuditEntry, Handover, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{
+    AuditEntry, Challenge, ChallengeKind, Handover, Identity, OnStoreFailure, RoomDefinition,
+};
 use jari_units::Timestamp;
 
 /// Hands every clause to the macro `$then`, with `$with` before.
@@ -102,6 +104,7 @@ pub(crate) fn room(id: &str) -> RoomDefinition {
         target_url: "https://example.com/a?b=c".to_owned(),
         on_store_failure: OnStoreFailure::Refuse,
         handover: Handover::Token,
+        challenge: Challenge { kind: ChallengeKind::ProofOfWork, difficulty: 54_321 },
         settings: Settings {
             capacity: 77,
             rate_milli: 1_500,

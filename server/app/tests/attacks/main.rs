@@ -1,7 +1,8 @@
 //! Attacks on a protected site, by hand over TCP where no HTTP client would send such a thing. Each ends with what reached
-//! the site. What a protected site is for is in the test program `proxy`.
+//! the site; and crowds of one client, at the line. What a protected site is for is in the test program `proxy`.
 
 mod addresses;
+mod crowds;
 mod floods;
 mod http2;
 mod passes;

@@ -3,6 +3,7 @@
 
 mod bodies;
 mod breakable;
+mod challenge;
 mod cookies;
 mod cross_origin;
 mod deletion_race;

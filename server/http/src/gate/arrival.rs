@@ -17,6 +17,7 @@ use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;
 use crate::identity::{self, Joiner, VISITOR_TTL};
 use crate::metrics::Would;
+use crate::newcomers;
 use crate::place_view::sign_pass;
 use crate::places;
 use crate::problem_response::Refusal;
@@ -51,8 +52,8 @@ pub(super) async fn walk_in(
     reason: &'static str,
 ) -> Result<Passage, Refusal> {
     let room = entry.definition();
-    // Who an entry token names is known only on the room's page.
-    if room.identity != Identity::Anonymous {
+    // Who an entry token names is known only on the room's page, and that page does the work that a room may ask for.
+    if room.identity != Identity::Anonymous || room.challenge.is_on() {
         return Ok(refused(reason));
     }
     let runtime = match entry.runtime().await {
@@ -151,8 +152,8 @@ async fn judge(
     }
 }
 
-/// Joins within the limits of the newcomer's address and of the room's tenant; whoever got a pass uses it with this very
-/// request. Beyond a limit they are led to the room, whose join says when to try again.
+/// Joins within the limits of the newcomer's address and network and of the room's tenant; whoever got a pass uses it with
+/// this very request. Beyond a limit they are led to the room, whose join says when to try again.
 async fn join(
     state: &AppState,
     room: &RoomDefinition,
@@ -160,11 +161,19 @@ async fn join(
     subject: SubjectKey,
     address: IpAddr,
 ) -> Result<Arrived, BatchError> {
-    if state.join_limiter.join(address).is_err() || state.tenant_limits.join(&room.tenant).is_err()
-    {
+    let limiter = &state.join_limiter;
+    if limiter.join(address).and_then(|()| limiter.newcomer(address)).is_err() {
         return Ok(Arrived::Outside);
     }
-    let joined = runtime.join(subject).await?;
+    if state.tenant_limits.join(&room.tenant).is_err() {
+        limiter.no_newcomer(address);
+        return Ok(Arrived::Outside);
+    }
+    let joined = runtime.join(subject).await;
+    if !joined.as_ref().is_ok_and(|joined| newcomers::is_new(&joined.outcome)) {
+        limiter.no_newcomer(address);
+    }
+    let joined = joined?;
     Ok(match joined.outcome {
         JoinOutcome::Allowed(grant) | JoinOutcome::Admitted(grant) => {
             let grant = claimed(runtime, grant).await;

@@ -74,6 +74,7 @@ struct Asked<'a> {
         (status = 400, description = "bad_request: refused or passed is none of those", body = Problem),
         (status = 404, description = "unknown_room", body = Problem),
         (status = 428, description = "pass_required", body = Problem),
+        (status = 429, description = "too_many_requests", body = Problem),
         (status = 503, description = "store_unavailable, recovering", body = Problem)))]
 pub(crate) async fn check(
     State(state): State<AppState>,

@@ -37,6 +37,8 @@ pub(super) struct Numbers {
     shadowed: [Resolved<String, AtomicU64>; Would::ALL.len()],
     /// By call and outcome; both are words of ours.
     site: Resolved<(&'static str, String), AtomicU64>,
+    /// By outcome, a word of ours.
+    challenges: Resolved<&'static str, AtomicU64>,
     pub(super) returns_dropped: AtomicU64,
     /// By why a protected site gave no answer.
     site_failures: [AtomicU64; Reason::ALL.len()],
@@ -61,6 +63,7 @@ impl Default for Numbers {
             passed_unchecked: Resolved::default(),
             shadowed: Default::default(),
             site: Resolved::default(),
+            challenges: Resolved::default(),
             returns_dropped: AtomicU64::new(0),
             site_failures: Default::default(),
             certificates: Default::default(),
@@ -144,6 +147,18 @@ impl Numbers {
         });
         let help = "Changed certificates of the site's listener that were read while it served";
         families.counters(("jari_certificate_renewals", help), renewed)
+    }
+
+    pub(super) fn challenged(&self, outcome: &'static str) {
+        self.challenges.with(&outcome, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+    }
+
+    fn write_challenges(&self, families: &mut Families<'_>) -> fmt::Result {
+        let outcomes = self.challenges.list().into_iter();
+        let outcomes = outcomes
+            .map(|(outcome, count)| (vec![("outcome", outcome.into())], count.load(Relaxed)));
+        let help = "Challenges made, and joins that were to show a solution, by what it was worth";
+        families.counters(("jari_challenges", help), outcomes)
     }
 
     fn write_site(&self, families: &mut Families<'_>) -> fmt::Result {
@@ -237,6 +252,7 @@ impl Collector for Numbers {
         self.write_modes(&mut families)?;
         self.write_site(&mut families)?;
         self.write_protected(&mut families)?;
+        self.write_challenges(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;

@@ -8,7 +8,7 @@ use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge_room};
 use jari_api::{Code, Problem};
-use jari_ports::{ControlError, Handover, RoomDefinition};
+use jari_ports::{Challenge, ControlError, Handover, Identity, RoomDefinition};
 use jari_units::{GroupId, RoomId, TenantId};
 use serde_json::Value;
 
@@ -240,6 +240,7 @@ async fn definition(
         return Err(invalid("title", "needs a text in at least one language"));
     }
     check_target(&body.target_url).map_err(|problem| invalid("target_url", problem))?;
+    let challenge = challenge(body)?;
     let settings = body.settings.to_settings(group.is_some()).map_err(|error| {
         let refusal = Refusal::new(Code::InvalidSettings).with("field", "rate_per_s");
         refusal.with("problem", error.to_string())
@@ -259,10 +260,23 @@ async fn definition(
         target_url: body.target_url.clone(),
         on_store_failure: body.on_store_failure.into(),
         handover: body.handover.into(),
+        challenge,
         settings,
         version: 0,
         created_at: jari_units::Timestamp(0),
     })
+}
+
+/// What newcomers are asked for. Whom a tenant's server vouches for is not asked: a setting without an effect would be a trap.
+fn challenge(body: &RoomBody) -> Result<Challenge, Refusal> {
+    let challenge =
+        Challenge { kind: body.challenge.into(), difficulty: body.challenge_difficulty };
+    challenge.check().map_err(|error| invalid("challenge_difficulty", error.to_string()))?;
+    if challenge.is_on() && Identity::from(body.identity) != Identity::Anonymous {
+        let problem = "is for anonymous rooms: who comes with an entry token is vouched for";
+        return Err(invalid("challenge", problem));
+    }
+    Ok(challenge)
 }
 
 /// A line of text; no database keeps every control character, and no page shows one.
