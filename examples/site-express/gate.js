@@ -20,7 +20,8 @@ export class Gate {
   }
 
   async judge(request, response, next) {
-    const here = new URL(request.originalUrl, this.own);
+    const here = hereOn(this.own, request.originalUrl);
+    if (!here) return response.status(400).type("text").send("That is no address of this site.");
     const person = this.sessions.get(cookieOf(request));
     const token = here.searchParams.get(TOKEN);
     if (token !== null) {
@@ -79,6 +80,14 @@ export class Gate {
       }
     }
   }
+}
+
+// The address on this site that was asked for: "//host/" is a path here, and to `new URL(path, base)` another host.
+function hereOn(own, target) {
+  if (!target.startsWith("/")) return undefined;
+  const { origin } = new URL(own);
+  const here = new URL(origin + target);
+  return here.origin === origin ? here : undefined;
 }
 
 function away(response, to) {

@@ -3,6 +3,7 @@
 import secrets
 import threading
 import time
+import traceback
 
 from jari import Unknown
 
@@ -48,7 +49,10 @@ class Sessions:
                 try:
                     for its_pass in self.jari.touch(batch):
                         self.forget(its_pass)
-                except Unknown:
-                    # They go with the next call: who is inside stays inside while Jari is away.
+                except Exception as error:
+                    # They go with the next call: who is inside stays inside while Jari is away. Whatever it was, this thread
+                    # must not end: passes that nobody touches end one by one.
+                    if not isinstance(error, Unknown):
+                        traceback.print_exception(error)
                     with self.lock:
                         self.used.update(batch)

@@ -1,5 +1,6 @@
 """The part of Jari's API that a site needs: three calls with the tenant's key, and the check of a token without any."""
 
+import http.client
 import json
 import secrets
 import threading
@@ -63,12 +64,17 @@ class Jari:
         request.add_header("content-type", "application/json")
         request.add_header("authorization", f"Bearer {self.key}")
         try:
-            with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as refusal:
-            return refusal.code, json.load(refusal)
-        except OSError as error:
+            try:
+                with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
+                    status, told = answer.status, json.load(answer)
+            except urllib.error.HTTPError as refusal:
+                status, told = refusal.code, json.load(refusal)
+        # A proxy between may answer with a page, or break off.
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise Unknown(str(error)) from error
+        if not isinstance(told, dict):
+            raise Unknown(f"{status} without an object")
+        return status, told
 
 
 class Offline:

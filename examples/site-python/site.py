@@ -42,6 +42,9 @@ class Site(BaseHTTPRequestHandler):
 
     def judge(self, inside):
         """A session goes on to the site, a one-time token becomes a session, everybody else goes to the room."""
+        # "@host/" behind our own name would be another host's.
+        if not self.path.startswith("/"):
+            return self.answer(400, page("<p>That is no address of this site.</p>"))
         asked = urlsplit(self.path)
         query = parse_qsl(asked.query, keep_blank_values=True)
         others = urlencode([(name, value) for name, value in query if name != TOKEN])

@@ -7,6 +7,8 @@ import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const SHOTS = process.env.BROWSER_SHOTS;
+// A name of the loopback address that browsers do not take for the loopback: over plain HTTP it is no secure origin.
+export const PLAIN_HOST = "plain.example";
 const ARGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -15,6 +17,7 @@ const ARGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ];
 // The page's own limits are 8 s for a call and 6 s for a silent stream: what a test waits for comes soon after.
 export const SOON_MS = 15000;
@@ -28,10 +31,10 @@ export function closeLater(thing) {
   return thing;
 }
 
-// Starts one browser for the tests of a file.
-export function useBrowser() {
+// Starts one browser for the tests of a file; `more` is what it is launched with beside.
+export function useBrowser(more = {}) {
   before(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, ...more });
   });
   afterEach(() => Promise.all(opened.splice(0).map((thing) => thing.close())));
   after(() => browser?.close());

@@ -51,6 +51,8 @@ test("what the page shows", () => {
     [{ problem: { code: "network" } }, "offline"],
     [{ problem: { code: "overloaded" } }, "busy"],
     [{ problem: { code: "room_sold_out" } }, "sold_out"],
+    [{ problem: { code: "challenge_required", percent: 40 } }, "checking"],
+    [{ problem: { code: "too_many_newcomers" } }, "busy"],
     [{ problem: { code: "recovering" } }, "recovering"],
     [{ view: waiting, line: line(0), problem: { code: "recovering" } }, "recovering"],
     [{ view: waiting, line: { ...line(0), state: "recovering" } }, "recovering"],

@@ -16,15 +16,22 @@ export async function signIn({ page, server }, key = server.key) {
   await page.locator("#key").press("Enter");
 }
 
-// Signed in and looking at one room.
-export async function inRoom(room, options = {}, server = undefined) {
+// Signed in and looking at a view, once `shown` is there.
+async function inView(hash, shown, options, server, key) {
   const operator = await newOperator(options, server);
-  await signIn(operator);
+  await signIn(operator, key);
   await untilLive(operator.page);
-  await operator.page.evaluate((id) => (location.hash = `#/rooms/${id}`), room);
-  await operator.page.locator(".steer #rate_per_s").waitFor();
+  await operator.page.evaluate((hash) => (location.hash = hash), hash);
+  await operator.page.locator(shown).first().waitFor();
   return operator;
 }
+
+export const inRoom = (room, options = {}, server = undefined) => inView(`#/rooms/${room}`, ".steer #rate_per_s", options, server);
+
+export const inTenants = (options = {}) => inView("#/tenants", "[data-tenant]", options);
+
+export const inTenant = (tenant, options = {}, key = undefined) =>
+  inView(`#/tenants/${tenant}`, ".steer #tenant-name", options, undefined, key);
 
 export const untilLive = (page) =>
   until("it is live", () => page.locator("[data-connection]").getAttribute("data-connection"), (now) => now === "live");

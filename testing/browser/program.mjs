@@ -1,4 +1,4 @@
-// A Jari of a test's own: a process that can be ended and started again. Knows no browser and no room.
+// A Jari of a test's own, or another program: a process that can be ended and started again. Knows no browser and no room.
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const READY_MS = 60000;
 const NOBODY = 65534;
 
 // The first words in what the process prints that begin with each of `marks`.
-function printed(child, marks) {
+export function printed(child, marks) {
   return new Promise((done, fail) => {
     const late = setTimeout(() => fail(new Error(`not ready within ${READY_MS} ms: ${text}`)), READY_MS);
     let text = "";
@@ -33,14 +33,16 @@ function printed(child, marks) {
 }
 
 // An ordinary user also where we are root: the tests must not depend on more.
-function start(args, folder, env) {
-  const user = process.getuid() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const child = spawn(PROGRAM, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"], ...user });
+export const ordinary = () => (process.getuid() === 0 ? { uid: NOBODY, gid: NOBODY } : {});
+
+export function start(args, folder, env, program = PROGRAM) {
+  const output = ["ignore", "pipe", "inherit"];
+  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env }, stdio: output, ...ordinary() });
   child.ended = new Promise((done) => child.once("exit", done));
   return child;
 }
 
-async function ownFolder() {
+export async function ownFolder() {
   const folder = await mkdtemp(join(tmpdir(), "jari-browser-"));
   await chmod(folder, 0o777);
   return folder;
@@ -52,16 +54,17 @@ async function end(child, folder) {
   await rm(folder, { recursive: true, force: true });
 }
 
-// `jari serve` on a folder of its own.
-export async function ownServer() {
+const settled = (folder, listen) => ({
+  JARI__HTTP__LISTEN: listen,
+  JARI__OPS__LISTEN: "127.0.0.1:0",
+  JARI__STORE__DATA_DIR: join(folder, "data"),
+  JARI__LOG__LEVEL: "warn",
+});
+
+// `jari serve` on a folder of its own; `env` is what its environment has beside.
+export async function ownServer(env = {}) {
   const folder = await ownFolder();
-  const serve = (listen) =>
-    start(["serve"], folder, {
-      JARI__HTTP__LISTEN: listen,
-      JARI__OPS__LISTEN: "127.0.0.1:0",
-      JARI__STORE__DATA_DIR: join(folder, "data"),
-      JARI__LOG__LEVEL: "warn",
-    });
+  const serve = (listen) => start(["serve"], folder, { ...settled(folder, listen), ...env });
   const server = { child: serve("127.0.0.1:0") };
   closeLater({ close: () => end(server.child, folder) });
   [server.url, server.key] = await printed(server.child, ["http://", "jari_"]);
@@ -75,6 +78,16 @@ export async function ownServer() {
     await printed(server.child, ["http://"]);
   };
   return server;
+}
+
+// `jari serve --protect` before a site; `entrance` is where visitors of the site come in.
+export async function ownProtected(site, { room, path }) {
+  const folder = await ownFolder();
+  const args = ["serve", "--protect", site.url, "--protect-listen", "127.0.0.1:0", "--room", room, "--path", path];
+  const child = start(args, folder, settled(folder, "127.0.0.1:0"));
+  closeLater({ close: () => end(child, folder) });
+  const [url, entrance, key] = await printed(child, ["http://", "(?<=, open )http://", "jari_"]);
+  return { url, key, entrance };
 }
 
 // `jari demo`: a sale with a simulated crowd.

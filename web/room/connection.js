@@ -1,9 +1,12 @@
 // The one live connection of a browser: joins, then streams or polls, and survives whatever the network does.
 import { ROOT, call, backoff, Nap } from "./call.js";
+import { solved } from "./check.js";
 import { follow, QUIET_MS } from "./stream.js";
 
 // Identity is made anew this often in a row before the page says that it cannot be kept (cookies refused).
 const IDENTITY_TRIES = 3;
+// Solutions in a row that the room may refuse before the page rests: work for nothing would only empty a battery.
+const PROOF_TRIES = 3;
 // How often a page without a place looks whether the room has changed.
 const LOOK_AGAIN_MS = 30000;
 // At the opening everybody's page joins: spread over this.
@@ -30,7 +33,7 @@ export class Connection {
     this.state = { skewMs: 0 };
     this.joining = true;
     this.idle = false;
-    this.failures = this.identityTries = 0;
+    this.failures = this.identityTries = this.proofTries = 0;
     this.streamFailures = this.shortStreams = this.noStreamUntil = 0;
   }
 
@@ -74,7 +77,8 @@ export class Connection {
 
   ask() {
     if (!this.joining) return call("GET", `${this.base}/places/me`);
-    return call("POST", `${this.base}/places`, this.entry && { entry: this.entry });
+    const shown = (this.entry || this.proof) && { entry: this.entry, altcha: this.proof };
+    return call("POST", `${this.base}/places`, shown);
   }
 
   // Takes an answer in; answers the pause until the next call.
@@ -84,6 +88,7 @@ export class Connection {
     const directed = data.poll_after_ms ?? retryMs;
     if (status === 200 || status === 201) return this.takeView(data, directed);
     if (status === 401) return this.takeStranger();
+    if (data.code === "challenge_required") return this.takeChallenge(signal);
     const lasting = [403, 404, 409, 410].includes(status);
     if (lasting) {
       this.joining = true;
@@ -100,9 +105,9 @@ export class Connection {
 
   takeView(view, directed) {
     this.joining = false;
-    this.entry = undefined;
+    this.entry = this.proof = undefined;
     this.idle = view.status === "ended";
-    this.failures = this.identityTries = 0;
+    this.failures = this.identityTries = this.proofTries = 0;
     this.takePlace(view);
     return directed ?? POLL_MS;
   }
@@ -128,6 +133,33 @@ export class Connection {
       return LOOK_AGAIN_MS;
     }
     return anonymous ? call("POST", `${ROOT}/v1/visitors`).then(() => 0) : 0;
+  }
+
+  // The room wants a little work of this device before it gives a place; the next join shows it. It stays good for minutes:
+  // a page that waits for the opening has it then.
+  async takeChallenge(signal) {
+    this.joining = true;
+    this.proof = undefined;
+    this.proofTries += 1;
+    if (this.proofTries > PROOF_TRIES) {
+      this.proofTries = 0;
+      this.update({ view: undefined, problem: { code: "server" } });
+      return LOOK_AGAIN_MS;
+    }
+    const tell = (percent) => {
+      if (!signal.aborted) this.update({ view: undefined, problem: { code: "challenge_required", percent } });
+    };
+    tell(0);
+    const { status, data } = await call("GET", `${this.base}/challenge`);
+    // Not asked for any more, or not of whom this page thinks that it is: the join tells.
+    if (status === 404 || status === 401) return 0;
+    if (status !== 200) return backoff(this.proofTries);
+    try {
+      this.proof = await solved(data, tell, signal);
+      return 0;
+    } catch {
+      return backoff(this.proofTries);
+    }
   }
 
   untilOpening(time) {
@@ -189,6 +221,8 @@ export class Connection {
     if (event === "admitted" || event === "ended") return status !== event;
     if (event !== "place") return false;
     if (data.status === "admitted" || data.status === "ended") return status !== data.status;
+    // Nobody is held up now; to where this person wanted to go, only the answer to their own call leads.
+    if (data.go_to) return true;
     this.takePlace(data);
     return false;
   }

@@ -38,6 +38,7 @@ const IDLE_PROBLEMS = {
   room_closed: "closed",
   room_sold_out: "sold_out",
   blocked: "blocked",
+  challenge_required: "checking",
   unknown_room: "unknown_room",
   identity: "identity",
   entry: "entry",

@@ -15,7 +15,7 @@ function visible(id, yes) {
 
 // Where a position means something.
 export const IN_LINE = ["waiting", "next", "absent", "paused", "ready", "closed_kept"];
-const SOUND = [...IN_LINE, "connecting", "not_open", "busy", "room_full", "offline"];
+const SOUND = [...IN_LINE, "connecting", "checking", "not_open", "busy", "room_full", "offline"];
 
 // `scene` is {state, mode, shown, memory, now, title, offlineAt}.
 export function draw(scene) {
@@ -27,6 +27,8 @@ export function draw(scene) {
   text("detail", detailText(scene, line));
   visible("numbers", shown !== undefined);
   if (shown !== undefined) drawNumbers(scene, line);
+  visible("check", mode === "checking");
+  at("check-progress").value = state.problem?.percent ?? 0;
   drawOpening(scene, line);
   drawTurn(scene);
   drawNotice(line);

@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::command::{build, command, run as run_command};
+use crate::marks::between_marks;
 use crate::test::tools;
 
 /// Where the results go, below the repository's root.
 const FOLDER: &str = "target/faults";
 const TABLES: &str = "faults.md";
 const PAGE: &str = "docs/reference/faults.md";
-const BEGIN: &str = "<!-- faults: begin -->";
-const END: &str = "<!-- faults: end -->";
+const MARKS: &str = "faults";
 
 /// Runs of the reduced form that go on at once: each mostly waits for a window to pass.
 const AT_ONCE_IN_TEST: &str = "6";
@@ -72,29 +72,8 @@ fn write_page(root: &Path) -> Result<()> {
     let (page, tables) = (root.join(PAGE), root.join(FOLDER).join(TABLES));
     let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
     let tables = fs::read_to_string(&tables).context("no run has written its tables")?;
-    fs::write(&page, between_marks(&text, &tables)?)
+    fs::write(&page, between_marks(&text, MARKS, &tables)?)
         .with_context(|| format!("cannot write {PAGE}"))?;
     println!("written into {PAGE}");
     Ok(())
-}
-
-/// The page with the tables between its marks.
-fn between_marks(page: &str, tables: &str) -> Result<String> {
-    let (before, rest) = page.split_once(BEGIN).context("the page has no mark to begin at")?;
-    let (_, after) = rest.split_once(END).context("the page has no mark to end at")?;
-    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", tables.trim_end()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tables_stand_between_the_marks_and_only_there() {
-        let page = format!("# A\n{BEGIN}\nstale\n{END}\n## B\n");
-        let once = between_marks(&page, "| a |\n\n").expect("both marks");
-        assert_eq!(once, format!("# A\n{BEGIN}\n| a |\n{END}\n## B\n"));
-        assert_eq!(between_marks(&once, "| a |").expect("both marks"), once);
-        assert!(between_marks("# A", "| a |").is_err());
-    }
 }

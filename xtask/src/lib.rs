@@ -4,9 +4,11 @@
 
 pub mod bench;
 mod command;
+pub mod conformance;
 pub mod demo;
 pub mod faults;
 pub mod machine;
+mod marks;
 mod node;
 pub mod openapi;
 pub mod test;

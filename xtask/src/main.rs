@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{bench, demo, faults, openapi, root, test, tidy, web};
+use xtask::{bench, conformance, demo, faults, openapi, root, test, tidy, web};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Project tasks", bin_name = "cargo xtask")]
@@ -30,6 +30,8 @@ enum Task {
     Faults(faults::FaultsArgs),
     /// Write docs/reference/openapi.json from the server's handlers
     Openapi(openapi::OpenapiArgs),
+    /// Write docs/reference/conformance.md: which clauses hold on which stores, and the sizes of the histories
+    Conformance(conformance::ConformanceArgs),
 }
 
 fn main() -> ExitCode {
@@ -53,5 +55,6 @@ fn run(task: Task) -> Result<()> {
         Task::Bench(args) => bench::run(&root, &args),
         Task::Faults(args) => faults::run(&root, &args),
         Task::Openapi(args) => openapi::run(&root, &args),
+        Task::Conformance(args) => conformance::run(&root, &args),
     }
 }

@@ -45,6 +45,8 @@ enum Step {
     Doctests,
     /// The committed OpenAPI document is what the handlers say
     Openapi,
+    /// The committed list of clauses and stores is what the suite has
+    Conformance,
     /// Prometheus rules with their tests, and the dashboard's queries, by promtool
     Rules,
     /// Licences and sources of the dependencies, where cargo-deny is installed
@@ -58,7 +60,7 @@ enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Tools,
         Self::Web,
         Self::Tidy,
@@ -67,6 +69,7 @@ impl Step {
         Self::Tests,
         Self::Doctests,
         Self::Openapi,
+        Self::Conformance,
         Self::Rules,
         Self::Deny,
         Self::Kill9,
@@ -90,6 +93,7 @@ impl Step {
             Self::Tests => checks::tests(root),
             Self::Doctests => nothing_counted(checks::doctests(root)),
             Self::Openapi => nothing_counted(crate::openapi::check(root)),
+            Self::Conformance => nothing_counted(crate::conformance::check(root)),
             Self::Rules => nothing_counted(rules::check(root)),
             Self::Deny => nothing_counted(checks::deny(root)),
             Self::Kill9 => checks::kill9(root),

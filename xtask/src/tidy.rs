@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: what neither the compiler nor clippy checks. Each finding names a place and how to mend it;
 //! nothing is mended by itself. Function length is clippy's `too_many_lines`.
 
+mod attacks;
 mod layers;
 mod messages;
 mod pages;
@@ -51,6 +52,7 @@ pub fn check(root: &Path) -> Result<Vec<Finding>> {
         findings.extend(words::check(source));
     }
     findings.extend(pages::check(root, &sources, &crates));
+    findings.extend(attacks::check(&sources));
     findings.extend(messages::check(&sources));
     findings.sort();
     Ok(findings)

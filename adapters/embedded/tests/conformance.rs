@@ -4,12 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jari_conformance::history::START;
+use jari_conformance::stores::EMBEDDED;
 use jari_conformance::{Harness, SetClock, clauses, oracle};
 use jari_embedded::EmbeddedStore;
 use jari_ports::{BoxFuture, LineStore};
-
-const HISTORIES: u32 = 80;
-const STEPS: usize = 400;
 
 /// A store on a folder of its own, which goes with it.
 struct Embedded {
@@ -61,7 +59,7 @@ fn histories_equal_the_core() {
     #[expect(clippy::disallowed_methods, reason = "the seed of a test run is its one input")]
     let seed = std::env::var("JARI_SEED").ok();
     let covered =
-        oracle::check_histories("embedded", (HISTORIES, STEPS), seed, &fresh, &|history| {
+        oracle::check_histories(EMBEDDED.name, EMBEDDED.histories(), seed, &fresh, &|history| {
             runtime.block_on(history)
         });
     assert!(covered.admitted > 500 && covered.restarts > 100, "{covered:?}");
@@ -70,5 +68,5 @@ fn histories_equal_the_core() {
 #[test]
 fn a_large_room_equals_the_core() {
     let runtime = runtime();
-    oracle::check_large_room("embedded", &fresh, &|room| runtime.block_on(room));
+    oracle::check_large_room(EMBEDDED.name, &fresh, &|room| runtime.block_on(room));
 }

@@ -9,7 +9,6 @@ use sqlx::{AnyConnection, Row};
 use crate::Records;
 use crate::column::{bytes32, hex, named, signed, time, time_or_none};
 use crate::failure::unavailable;
-use crate::tenants::is_known;
 use crate::write::Write;
 
 const ALL: &str = "SELECT id, tenant, scope, name, hash, created_at, last_used_at, revoked_at, expires_at \
@@ -55,20 +54,13 @@ impl Records {
 
     async fn add_in(
         &self,
-        mut write: Write<'_>,
+        write: Write<'_>,
         key: NewApiKey,
         at: Timestamp,
         entry: AuditEntry,
     ) -> Result<(), ControlError> {
         let name = format!("API key {}", key.id);
-        match is_known(write.conn(), &key.tenant).await {
-            Ok(true) => {}
-            Ok(false) => {
-                let tenant = format!("tenant {}", key.tenant);
-                return Err(write.refuse(ControlError::NotFound(tenant)).await);
-            }
-            Err(error) => return Err(write.failed(&error)),
-        }
+        let mut write = write.naming(&key.tenant).await?;
         let added = match next_no(write.conn()).await {
             Ok(no) => add(key, no, at).execute(write.conn()).await,
             Err(error) => Err(error),

@@ -2,9 +2,9 @@
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
-    RoomDefinition, SigningKey, SiteKey, Tenant,
+    NodeNote, RoomDefinition, SigningKey, SiteKey, Tenant,
 };
-use jari_units::{GroupId, RoomId, TenantId, Timestamp};
+use jari_units::{GroupId, NodeId, RoomId, TenantId, Timestamp};
 
 use crate::Records;
 
@@ -111,6 +111,29 @@ impl Control for Records {
         entry: AuditEntry,
     ) -> Answer<'_, ()> {
         Box::pin(self.within(self.write_site_key(key, others_end_at, entry)))
+    }
+
+    fn end_site_key(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()> {
+        let (tenant, id) = (tenant.clone(), id.to_owned());
+        Box::pin(async move { self.within(self.write_site_key_end(&tenant, &id, at, entry)).await })
+    }
+
+    fn nodes(&self) -> Answer<'_, Vec<NodeNote>> {
+        Box::pin(self.within(self.read_nodes()))
+    }
+
+    fn note_node(&self, note: NodeNote) -> Answer<'_, ()> {
+        Box::pin(self.within(self.write_node(note)))
+    }
+
+    fn forget_node(&self, node: NodeId) -> Answer<'_, ()> {
+        Box::pin(self.within(self.remove_node(node)))
     }
 
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64> {

@@ -14,6 +14,7 @@ mod column;
 mod control;
 mod failure;
 mod groups;
+mod nodes;
 mod open;
 mod pool;
 mod postgres;

@@ -1,28 +1,31 @@
 //! Queries on rooms. A write is one statement that names the version it replaces, so that two cannot both succeed.
 
-use jari_ports::{AuditEntry, ControlError, Handover, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{
+    AuditEntry, Challenge, ChallengeKind, ControlError, Handover, Identity, OnStoreFailure,
+    RoomDefinition,
+};
 use jari_units::RoomId;
 use sqlx::Row;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
 
 use crate::Records;
-use crate::column::{named, number, signed, time};
+use crate::column::{damaged, named, number, signed, time};
 use crate::failure::{is_foreign_key, unavailable};
 use crate::stored_settings;
-use crate::tenants::{has_too_many_rooms, is_known};
+use crate::tenants::{has_too_many_rooms, is_known, not_found};
 use crate::write::Write;
 
 const ALL: &str = "SELECT id, tenant, limit_group, identity, title_ko, title_en, target_url, \
-                   on_store_failure, handover, settings, version, created_at FROM rooms";
+                   on_store_failure, handover, challenge, challenge_difficulty, settings, version, created_at FROM rooms";
 
 const CREATE: &str = "INSERT INTO rooms (id, tenant, limit_group, identity, title_ko, title_en, target_url, \
-     on_store_failure, handover, settings, version, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11) ON CONFLICT (id) DO NOTHING";
+     on_store_failure, handover, challenge, challenge_difficulty, settings, version, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, $13) ON CONFLICT (id) DO NOTHING";
 
 const REPLACE: &str = "UPDATE rooms SET tenant = $2, limit_group = $3, identity = $4, title_ko = $5, title_en = $6, \
-     target_url = $7, on_store_failure = $8, handover = $9, settings = $10, version = version + 1 \
-     WHERE id = $1 AND version = $11";
+     target_url = $7, on_store_failure = $8, handover = $9, challenge = $10, challenge_difficulty = $11, \
+     settings = $12, version = version + 1 WHERE id = $1 AND version = $13";
 
 impl Records {
     /// In order of id by their bytes, which is not how every server sorts texts.
@@ -85,7 +88,7 @@ async fn against_tenant(
 ) -> Result<Option<ControlError>, sqlx::Error> {
     let tenant = &room.tenant;
     if !is_known(write.conn(), tenant).await? {
-        return Ok(Some(ControlError::NotFound(format!("tenant {tenant}"))));
+        return Ok(Some(not_found(tenant)));
     }
     let is_new = room.version == 0;
     let full = is_new && has_too_many_rooms(write.conn(), tenant).await?;
@@ -103,7 +106,7 @@ async fn refuse_room(mut write: Write<'_>, room: &RoomDefinition) -> ControlErro
     }
 }
 
-/// Binds what creating and replacing have in common: $1 to $10.
+/// Binds what creating and replacing have in common: $1 to $12.
 fn bind(sql: &'static str, room: &RoomDefinition) -> Query<'static, sqlx::Any, AnyArguments> {
     sqlx::query(sql)
         .bind(room.id.as_str().to_owned())
@@ -115,6 +118,8 @@ fn bind(sql: &'static str, room: &RoomDefinition) -> Query<'static, sqlx::Any, A
         .bind(room.target_url.clone())
         .bind(failure_word(room.on_store_failure))
         .bind(handover_word(room.handover))
+        .bind(challenge_word(room.challenge.kind))
+        .bind(signed(room.challenge.difficulty.into()))
         .bind(stored_settings::write_room(&room.settings))
 }
 
@@ -131,6 +136,7 @@ fn room(row: &AnyRow) -> Result<RoomDefinition, sqlx::Error> {
         target_url: row.try_get("target_url")?,
         on_store_failure: named(row, "on_store_failure", on_store_failure)?,
         handover: named(row, "handover", handover)?,
+        challenge: challenge(row)?,
         settings: stored_settings::read_room(row.try_get("settings")?)?,
         version: number(row, "version")?,
         created_at: time(row, "created_at")?,
@@ -170,4 +176,23 @@ fn handover_word(handover: Handover) -> &'static str {
 
 fn handover(word: &str) -> Option<Handover> {
     [Handover::Cookie, Handover::Token].into_iter().find(|known| handover_word(*known) == word)
+}
+
+fn challenge(row: &AnyRow) -> Result<Challenge, sqlx::Error> {
+    let difficulty = number(row, "challenge_difficulty")?;
+    let too_large = |_| damaged(format!("challenge_difficulty is {difficulty}"));
+    let difficulty = u32::try_from(difficulty).map_err(too_large)?;
+    Ok(Challenge { kind: named(row, "challenge", challenge_kind)?, difficulty })
+}
+
+fn challenge_word(kind: ChallengeKind) -> &'static str {
+    match kind {
+        ChallengeKind::Off => "off",
+        ChallengeKind::ProofOfWork => "proof_of_work",
+    }
+}
+
+fn challenge_kind(word: &str) -> Option<ChallengeKind> {
+    let all = [ChallengeKind::Off, ChallengeKind::ProofOfWork];
+    all.into_iter().find(|known| challenge_word(*known) == word)
 }

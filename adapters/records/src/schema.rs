@@ -64,6 +64,18 @@ const STEPS: &[Step] = &[
         sqlite: "",
         postgres: "",
     },
+    Step {
+        name: "nodes",
+        portable: include_str!("../migrations/0008_nodes.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Step {
+        name: "challenge",
+        portable: include_str!("../migrations/0009_challenge.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// The newest schema this binary knows.

@@ -8,7 +8,7 @@ use sqlx::{AnyConnection, Row};
 use crate::Records;
 use crate::column::{bytes32, hex, named, signed, time, time_or_none};
 use crate::failure::unavailable;
-use crate::tenants::is_known;
+use crate::write::Write;
 
 const ALL: &str =
     "SELECT id, tenant, seed, created_at, signs_from, ends_at FROM site_keys ORDER BY no";
@@ -19,6 +19,10 @@ const ADD: &str = "INSERT INTO site_keys (id, no, tenant, seed, created_at, sign
 /// A key whose end was decided before keeps the earlier one.
 const END_OTHERS: &str = "UPDATE site_keys SET ends_at = $2 \
                           WHERE tenant = $1 AND (ends_at IS NULL OR ends_at > $2)";
+
+/// A replaced key, and never one whose end is not decided.
+const END: &str = "UPDATE site_keys SET ends_at = CASE WHEN ends_at > $3 THEN $3 ELSE ends_at END \
+                   WHERE tenant = $1 AND id = $2 AND ends_at IS NOT NULL";
 
 const NEXT_NO: &str =
     "UPDATE counters SET value = value + 1 WHERE name = 'site_key' RETURNING value";
@@ -36,15 +40,7 @@ impl Records {
         others_end_at: Timestamp,
         entry: AuditEntry,
     ) -> Result<(), ControlError> {
-        let mut write = self.begin_write().await?;
-        match is_known(write.conn(), &key.tenant).await {
-            Ok(true) => {}
-            Ok(false) => {
-                let tenant = format!("tenant {}", key.tenant);
-                return Err(write.refuse(ControlError::NotFound(tenant)).await);
-            }
-            Err(error) => return Err(write.failed(&error)),
-        }
+        let mut write = self.begin_write().await?.naming(&key.tenant).await?;
         match add(write.conn(), &key, others_end_at).await {
             Ok(0) => {
                 let name = format!("site key {}", key.id);
@@ -53,6 +49,34 @@ impl Records {
             Ok(_) => write.commit(entry).await,
             Err(error) => Err(write.failed(&error)),
         }
+    }
+
+    pub(crate) async fn write_site_key_end(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Result<(), ControlError> {
+        let mut write = self.begin_write().await?;
+        let end = sqlx::query(END).bind(tenant.as_str().to_owned()).bind(id.to_owned());
+        match end.bind(signed(at.0)).execute(write.conn()).await {
+            Ok(done) if done.rows_affected() == 1 => write.commit(entry).await,
+            Ok(_) => Err(refuse_end(write, tenant, id).await),
+            Err(error) => Err(write.failed(&error)),
+        }
+    }
+}
+
+/// Why no key was ended.
+async fn refuse_end(mut write: Write<'_>, tenant: &TenantId, id: &str) -> ControlError {
+    let name = format!("site key {id}");
+    let found = sqlx::query("SELECT no FROM site_keys WHERE tenant = $1 AND id = $2");
+    let found = found.bind(tenant.as_str().to_owned()).bind(id.to_owned());
+    match found.fetch_optional(write.conn()).await {
+        Ok(None) => write.refuse(ControlError::NotFound(name)).await,
+        Ok(Some(_)) => write.refuse(ControlError::InUse(name)).await,
+        Err(error) => write.failed(&error),
     }
 }
 

@@ -41,6 +41,7 @@ fn room(id: &str) -> RoomDefinition {
         target_url: "/".to_owned(),
         on_store_failure: OnStoreFailure::Wait,
         handover: Handover::Cookie,
+        challenge: jari_ports::Challenge::default(),
         settings: Settings::default(),
         version: 0,
         created_at: Timestamp(1),
@@ -265,7 +266,10 @@ async fn damaged_content_is_told_and_not_guessed() {
     let records = open(&file).await.unwrap();
     records.put_room(room("shop"), entry()).await.unwrap();
     for (sql, named) in [
-        ("UPDATE rooms SET identity = 'anybody'", "identity"),
+        ("UPDATE rooms SET challenge = 'captcha'", "challenge"),
+        ("UPDATE rooms SET challenge = 'off', challenge_difficulty = -1", "challenge_difficulty"),
+        ("UPDATE rooms SET challenge_difficulty = 4294967296", "challenge_difficulty"),
+        ("UPDATE rooms SET challenge_difficulty = 100, identity = 'anybody'", "identity"),
         ("UPDATE rooms SET identity = 'entry', settings = '{}'", "settings"),
         ("UPDATE rooms SET settings = '{\"schema\": 2, \"settings\": {}}'", "schema 2"),
     ] {
@@ -285,7 +289,8 @@ async fn ten_thousand_rooms_are_listed_at_once() {
     records.put_room(room("room"), entry()).await.unwrap();
     let copies = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
                   INSERT INTO rooms SELECT printf('room-%05d', i), tenant, limit_group, identity, \
-                  title_ko, title_en, target_url, on_store_failure, settings, version, created_at, handover \
+                  title_ko, title_en, target_url, on_store_failure, settings, version, created_at, handover, \
+                  challenge, challenge_difficulty \
                   FROM n, rooms";
     run(&records, copies).await.unwrap();
     let started = Instant::now();

@@ -1,7 +1,7 @@
 //! Queries on tenants; versions as for rooms.
 
 use jari_ports::{AuditEntry, ControlError, Tenant, TenantLimits};
-use jari_units::TenantId;
+use jari_units::{TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
@@ -18,10 +18,10 @@ const CREATE: &str = "INSERT INTO tenants (id, name, settings, version) VALUES (
 const REPLACE: &str = "UPDATE tenants SET name = $2, settings = $3, version = version + 1 \
                        WHERE id = $1 AND version = $4";
 
-/// Rooms, and keys that still open something: a revoked key's tenant may go.
+/// Rooms, and keys that still open something at $2: a tenant whose keys are revoked or have ended may go.
 const IN_USE: &str = "SELECT (SELECT COUNT(*) FROM rooms WHERE tenant = $1) + \
-                      (SELECT COUNT(*) FROM api_keys WHERE tenant = $1 AND revoked_at IS NULL) \
-                      AS uses";
+                      (SELECT COUNT(*) FROM api_keys WHERE tenant = $1 AND revoked_at IS NULL \
+                      AND (expires_at IS NULL OR expires_at > $2)) AS uses";
 
 const ROOMS: &str = "SELECT COUNT(*) AS rooms FROM rooms WHERE tenant = $1";
 
@@ -92,7 +92,7 @@ impl Records {
     ) -> Result<(), ControlError> {
         let mut write = self.begin_write().await?;
         let name = || format!("tenant {id}");
-        match count(write.conn(), IN_USE, "uses", id).await {
+        match uses(write.conn(), id, entry.at).await {
             Ok(0) => {}
             Ok(_) => return Err(write.refuse(ControlError::InUse(name())).await),
             Err(error) => return Err(write.failed(&error)),
@@ -111,6 +111,22 @@ impl Records {
     }
 }
 
+impl Write<'_> {
+    /// Goes on where there is such a tenant, which then stays until the write ends; NotFound where there is none.
+    pub(crate) async fn naming(mut self, tenant: &TenantId) -> Result<Self, ControlError> {
+        match is_known(self.conn(), tenant).await {
+            Ok(true) => Ok(self),
+            Ok(false) => Err(self.refuse(not_found(tenant)).await),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+}
+
+/// What a write answers that names a tenant that there is none of.
+pub(crate) fn not_found(tenant: &TenantId) -> ControlError {
+    ControlError::NotFound(format!("tenant {tenant}"))
+}
+
 /// Whether there is such a tenant, within a write: it stays until the write ends.
 pub(crate) async fn is_known(conn: &mut AnyConnection, id: &TenantId) -> Result<bool, sqlx::Error> {
     let found = sqlx::query(SETTINGS).bind(id.as_str().to_owned()).fetch_optional(conn).await?;
@@ -124,17 +140,14 @@ pub(crate) async fn has_too_many_rooms(
 ) -> Result<bool, sqlx::Error> {
     let row = sqlx::query(SETTINGS).bind(id.as_str().to_owned()).fetch_one(&mut *conn).await?;
     let allowed: StoredTenant = stored_settings::read(row.try_get("settings")?)?;
-    Ok(count(conn, ROOMS, "rooms", id).await? > allowed.rooms_max)
+    let rooms = sqlx::query(ROOMS).bind(id.as_str().to_owned()).fetch_one(conn).await?;
+    Ok(number(&rooms, "rooms")? > allowed.rooms_max)
 }
 
-async fn count(
-    conn: &mut AnyConnection,
-    query: &'static str,
-    name: &str,
-    id: &TenantId,
-) -> Result<u64, sqlx::Error> {
-    let row = sqlx::query(query).bind(id.as_str().to_owned()).fetch_one(conn).await?;
-    number(&row, name)
+/// How much keeps a tenant from being deleted at `at`.
+async fn uses(conn: &mut AnyConnection, id: &TenantId, at: Timestamp) -> Result<u64, sqlx::Error> {
+    let query = sqlx::query(IN_USE).bind(id.as_str().to_owned()).bind(signed(at.0));
+    number(&query.fetch_one(conn).await?, "uses")
 }
 
 /// Why a write touched no row.

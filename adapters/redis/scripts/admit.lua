@@ -235,7 +235,11 @@ local function rebase()
 end
 
 local line_before = room.line_ms
+local unlisted = evicted.unlisted()
+evicted.mend_empty()
 local lull_began, turned = move_clocks()
+evicted.mend_marks()
+evicted.refuse_tokens()
 local expired, again = expire()
 local inside = live()
 pace(inside)
@@ -276,4 +280,5 @@ local ended = #expired + #again
 for _, field in ipairs(flow_fields) do fields[#fields + 1] = field end
 for _, field in ipairs(settled) do fields[#fields + 1] = field end
 record(over and 'settled' or 'ticked', fields)
-return answer({ 'done', count, ended, (lull_began or over) and 1 or 0, mass_absence and 1 or 0 })
+return answer({ 'done', count, ended, (lull_began or over) and 1 or 0, mass_absence and 1 or 0,
+  unlisted, raw.set_grouped == '1' and redis.call('EXISTS', GROUP) == 0 and 1 or 0 })

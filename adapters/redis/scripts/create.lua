@@ -4,6 +4,7 @@ if raw.incarnation then
   if room.format > FORMAT then return { 'newer', room.format, FORMAT } end
   return answer(0)
 end
+clear_leftovers()
 local now = wall_ms()
 begin_fresh(math.max(now, (room.buried or 0) + 1), now, settings_in(ARGV[5]))
 begin_clock(now)

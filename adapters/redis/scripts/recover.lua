@@ -43,10 +43,9 @@ local function begin(incarnation, now, top, origin, begins_before, awaited, left
   return answer({ 'began' })
 end
 
--- Nothing is left that counts.
+-- Nothing is left that counts, but for the lists by name where only the room's own keys went.
 local function begin_from_nothing(now, above)
-  redis.call('UNLINK', SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, BLOCK, ALLOW, T, T2, KNOWN, SHOWN, HELD, RECEIPTS,
-    FREE, NODES)
+  clear_leftovers()
   begin_fresh(0, now, settings_in(ARGV[10]))
   for _, name in ipairs({ 'rec_told_in', 'rec_told_no', 'rec_told_at', 'rec_top' }) do put(name, 0) end
   for _, name in ipairs({ 'rec_oldest', 'rec_operated', 'rec_heard_from', 'rec_heard_to' }) do put(name, '') end
@@ -108,7 +107,7 @@ local function unbase()
   if room.base > 0 then
     local zeros = string.rep('\0', room.base / 8)
     for _, key in ipairs({ W, CUR, PREV, ONCE }) do
-      redis.call('SET', key, zeros .. redis.call('GET', key))
+      redis.call('SET', key, zeros .. slice(key, 0, room.len))
     end
     local twice = {}
     for _, seq in ipairs(inside_within(1, room.base - 1)) do
@@ -159,9 +158,16 @@ if not is_behind() then
 end
 local now = store_time()
 if not declared and past.origin and past.origin > room.incarnation then
+  -- The caller's room is a later one of this name: these lists are not its own.
+  redis.call('UNLINK', BLOCK, ALLOW)
   return begin_from_nothing(now, room.incarnation)
 end
 if declared then past = { incarnation = 0, event_no = 0, next_seq = 0 } end
+if evicted.is_torn() then
+  -- What is left of it would tell that those have ended who are missing in it.
+  past.next_seq = math.max(past.next_seq, room.next_seq)
+  return begin_from_nothing(now, room.incarnation)
+end
 local origin = room.origin
 if not is_recovering() then origin = room.origin or room.incarnation end
 local left = { incarnation = raw.incarnation, event_no = raw.event_no }

@@ -6,6 +6,8 @@ if not pass or not is_ours(id[1], id[2]) or id[3] ~= pass.grant then return answ
 -- What was redeemed in a history before this one is not known here.
 if id[1] ~= room.incarnation then return answer({ 'used' }) end
 local no, nonce = tonumber(ARGV[8]), ARGV[9]
+-- Nor is it where the list of them was lost.
+if room.landed_until and no <= room.landed_until and redis.call('HEXISTS', LANDED, text(pass.seq)) == 0 then return answer({ 'used' }) end
 local landed = redis.call('HGET', LANDED, text(pass.seq))
 if landed then
   local incarnation, grant, old_no, old_nonce = string.match(landed, '^(%d+) (%d) (%d+) (%x+)$')

@@ -38,6 +38,23 @@ impl std::fmt::Debug for Address {
 const HOSTS_MAX: usize = 64;
 
 impl Address {
+    /// Where the lines of this prefix are, for people. Of a machine's own address the machine is named too: on another one it
+    /// is another server.
+    pub(crate) fn place(&self, prefix: &str) -> String {
+        let own = ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| self.shown.contains(host));
+        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        match machine.trim() {
+            machine if own && !machine.is_empty() => {
+                format!("prefix {prefix} at {} of {machine}", self.shown)
+            }
+            _ => format!("prefix {prefix} at {}", self.shown),
+        }
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.arrangement, Arrangement::Cluster(_))
+    }
+
     /// Reads `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://`, `redis+sentinel://` and `rediss+sentinel://`.
     ///
     /// # Errors

@@ -53,6 +53,16 @@ pub(crate) fn probe(prefix: &str) -> String {
     format!("{prefix}:{{:probe}}")
 }
 
+/// The same where a room lies. None of the room's own keys: it comes and goes by itself.
+pub(crate) fn reach(prefix: &str, room: &RoomId) -> String {
+    format!("{prefix}:{{{room}}}:reach")
+}
+
+/// What tells these lines from those of another prefix or server. In a slot of its own.
+pub(crate) fn identity(prefix: &str) -> String {
+    format!("{prefix}:{{:identity}}")
+}
+
 /// Every room that was ever made.
 pub(crate) fn rooms(prefix: &str) -> String {
     format!("{prefix}:rooms")

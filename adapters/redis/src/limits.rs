@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jari_line::StoreClock;
+use jari_line::{Ledger, StoreClock};
 use jari_units::{Millis, limits};
 
 /// The layout of a room's keys. It rises where an older script would misread what a newer one wrote.
@@ -139,6 +139,7 @@ pub(crate) fn for_scripts(tidying: Tidying) -> Vec<(&'static str, u64)> {
         ("LEASE", limits::LEASE.0),
         ("TICK", limits::TICK.0),
         ("TICK_LATE", limits::TICK_LATE.0),
+        ("TICKETS_A_SECOND", Ledger::TICKETS_A_SECOND),
         ("SLEW", StoreClock::SLEW),
         ("EXPIRE_MAX", limits::EXPIRE_MAX as u64),
         ("SWEEP_SLICE", limits::SWEEP_SLICE),

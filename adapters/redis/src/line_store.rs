@@ -17,7 +17,7 @@ use crate::error::Failure;
 use crate::event_text::{change_words, ticket_words};
 use crate::feed::decimal;
 use crate::state::Extent;
-use crate::{flow_text, outcomes, recovery_text};
+use crate::{flow_text, keys, outcomes, recovery_text};
 
 type Answered<'a, T> = BoxFuture<'a, Result<Reply<T>, StoreError>>;
 
@@ -259,6 +259,23 @@ impl LineStore for RedisStore {
 
     fn probe(&self) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(self.probe())
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(self.rooms.link.address().place(&self.rooms.prefix))
+    }
+
+    fn identity(&self, wanted: String) -> BoxFuture<'_, Result<String, StoreError>> {
+        Box::pin(self.identity(wanted))
+    }
+
+    fn is_divided(&self) -> bool {
+        self.rooms.link.address().is_cluster()
+    }
+
+    fn reach(&self, room: &RoomId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let key = keys::reach(&self.rooms.prefix, room);
+        Box::pin(async move { self.write_probe(key).await })
     }
 
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomId>, StoreError>> {

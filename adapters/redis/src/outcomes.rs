@@ -210,5 +210,7 @@ pub(crate) fn admit(answer: &mut Answer) -> Result<AdmitOutcome, Failure> {
         ended: answer.number()?,
         lull_began: answer.number()? == 1,
         mass_absence: answer.number()? == 1,
+        unlisted: answer.number()?,
+        without_group: answer.number()? == 1,
     })
 }

@@ -26,6 +26,7 @@ const BASE: &[&str] = &[
     HOME,
     GUARD,
     part!("at_home"),
+    part!("taken"),
     part!("bits"),
     part!("passes"),
     part!("descent"),
@@ -37,7 +38,7 @@ const OF_COPIES: &[&str] =
     &[KEYS, WHOLE, ROOM, GUARD, part!("bits"), part!("passes"), part!("descent"), part!("due")];
 
 /// The same for a room that may not be there.
-const RECOVER: &[&str] = &[KEYS, WHOLE, ROOM, HOME, part!("bits"), part!("passes")];
+const RECOVER: &[&str] = &[KEYS, WHOLE, ROOM, HOME, part!("taken"), part!("bits"), part!("passes")];
 
 /// For a room that may not be there, and needs nothing more.
 const BARE: &[&str] = &[KEYS, WHOLE, ROOM];
@@ -97,7 +98,12 @@ const SOURCES: &[Source] = &[
     source!("set_group", ALLOW_OOM, BARE, []),
     source!("group", ALLOW_OOM, &[], []),
     source!("lease", ALLOW_OOM, &[], []),
-    source!("recover", ALLOW_OOM, RECOVER, ["clock", "settings", "fresh", "descent", "sets"]),
+    source!(
+        "recover",
+        ALLOW_OOM,
+        RECOVER,
+        ["clock", "settings", "fresh", "descent", "sets", "evicted"]
+    ),
     source!("restore", ALLOW_OOM, BASE, ["settings", "sets"]),
     source!("reattach", ALLOW_OOM, BASE, ["subjects", "sets", "receipts"]),
     source!("attend", ALLOW_OOM, BASE, ["clock"]),

@@ -195,11 +195,25 @@ impl RedisStore {
     }
 
     pub(crate) async fn probe(&self) -> Result<Option<String>, StoreError> {
-        let keys = [keys::probe(&self.rooms.prefix)];
-        let call = Call { script: "probe", keys: &keys, arguments: Vec::new() };
-        self.rooms.link.run(&call).await?;
-        self.rooms().await?;
+        self.write_probe(keys::probe(&self.rooms.prefix)).await?;
         Ok(self.eviction.warning())
+    }
+
+    pub(crate) async fn write_probe(&self, key: String) -> Result<(), StoreError> {
+        let call = Call { script: "probe", keys: &[key], arguments: Vec::new() };
+        self.rooms.link.run(&call).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn identity(&self, wanted: String) -> Result<String, StoreError> {
+        let key = keys::identity(&self.rooms.prefix);
+        let mut first = redis::cmd("SET");
+        first.arg(&key).arg(wanted).arg("NX");
+        self.rooms.link.command(&first).await?;
+        let mut read = redis::cmd("GET");
+        read.arg(&key);
+        let there = self.rooms.link.command(&read).await?;
+        Ok(Answer::of(redis::Value::Array(vec![there]))?.text()?)
     }
 
     pub(crate) async fn rooms(&self) -> Result<Vec<RoomId>, StoreError> {

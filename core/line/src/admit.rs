@@ -28,6 +28,11 @@ pub struct AdmitOutcome {
     pub lull_began: bool,
     /// Most of the called were unseen: nobody was called. Someone should look.
     pub mass_absence: bool,
+    /// People blocked or allowed by name whom the store knew and does not know any more, found at this tick; how a store can
+    /// lose them is its own matter. Nobody else knows them: someone has to name them again.
+    pub unlisted: u64,
+    /// The room is in a limit group, and the store does not know in which: until it is told again nobody is called.
+    pub without_group: bool,
 }
 
 impl Room {

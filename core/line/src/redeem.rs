@@ -10,6 +10,11 @@ use crate::{Done, Event, Landing, LostHistory, PassGrant, Room};
 /// node in a second. Second and count together stay below 2^53, which every store counts exactly, until the year 2242.
 const COUNT_BITS: u32 = 20;
 
+impl Ledger {
+    /// Numbers that tokens of one second of the line's clock have between them: number / this is the second.
+    pub const TICKETS_A_SECOND: u64 = 1 << COUNT_BITS;
+}
+
 /// A token as a site shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
@@ -91,8 +96,12 @@ impl Ledger {
     pub fn next_ticket_no(&self, seq: Seq, count: u64) -> Option<u64> {
         let pass = self.passes.get(seq)?;
         let second = self.clocks.now.0 / 1_000;
-        let no = second << COUNT_BITS | count & ((1 << COUNT_BITS) - 1);
-        Some(pass.landed.map_or(no, |landed| no.max(landed.no + 1)))
+        let at = |second: u64| second << COUNT_BITS | count & ((1 << COUNT_BITS) - 1);
+        // Another node's count may be above this one's. In the second after it the number is above it, and still no other's.
+        let above = pass.landed.map_or(0, |landed| (landed.no >> COUNT_BITS) + 1);
+        let landed = pass.landed.map(|landed| landed.no);
+        let no = at(second);
+        Some(if Some(no) > landed { no } else { at(above) })
     }
 
     pub(crate) fn redeemed(&mut self, seq: Seq, landing: Landing, deadline: jari_units::Millis) {
@@ -190,9 +199,15 @@ mod tests {
         let (first, second) = (number(&room, 7).expect("live"), number(&room, 8).expect("live"));
         assert_eq!(second, first + 1, "two of one second come in order");
         redeem(&mut room, pass, second, 1);
-        assert_eq!(number(&room, 3), Some(second + 1));
+        // Of a node with a lower count, and each its own.
+        let others: Vec<_> = (3..6).map(|count| number(&room, count).expect("live")).collect();
+        assert!(others[0] > second && others.is_sorted_by(|a, b| a < b), "{others:?}");
+        redeem(&mut room, pass, others[0], 2);
+        assert_eq!(redeem(&mut room, pass, others[1], 3), ("redeemed", true), "made after it");
+        let second = others[1];
+        assert!(number(&room, 0) > Some(second));
         room.admit(Mark::NONE, Timestamp(1_002_000), None).expect("no mark");
-        assert!(number(&room, 0) > Some(second + 1), "time moves it on");
+        assert!(number(&room, 0) > Some(second), "time moves it on");
         assert_eq!(room.ledger().next_ticket_no(pass.seq + 1, 1), None);
         let last = (1_u64 << 33) << COUNT_BITS;
         assert_eq!(last, 1 << 53, "seconds of the year 2242");

@@ -14,6 +14,9 @@ pub(crate) const SPAN_MAX: Millis = Millis(7 * 24 * 3_600_000);
 /// Shortest presence window: below this a phone that changes cells would be "gone".
 pub(crate) const PRESENCE_WINDOW_MIN: Millis = Millis::from_secs(10);
 
+/// Nobody is told to ask more often.
+const POLL_MIN: Millis = Millis(250);
+
 /// The line's settings. Every field has a default; [`Settings::check`] gives the bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSettings", into = "StoredSettings")]
@@ -116,7 +119,20 @@ impl Default for Settings {
 #[error("{field}: {problem}")]
 pub struct SettingsError {
     pub field: &'static str,
+    /// The other field, where two do not go together. `problem` reads well for either.
+    pub with: Option<&'static str>,
     pub problem: String,
+}
+
+impl SettingsError {
+    /// The field to blame: of two that do not go together the one that was sent, since its sender knows no other.
+    #[must_use]
+    pub fn of_sent(&self, sent: impl Fn(&str) -> bool) -> &'static str {
+        match self.with {
+            Some(with) if sent(with) && !sent(self.field) => with,
+            _ => self.field,
+        }
+    }
 }
 
 impl Settings {
@@ -137,14 +153,15 @@ impl Settings {
         span("claim_window_ms", self.claim_window, Millis::from_secs(5))?;
         span("absence_grace_ms", self.absence_grace, Millis::ZERO)?;
         span("presence_window_ms", self.presence_window, PRESENCE_WINDOW_MIN)?;
-        span("poll_near_ms", self.poll_near, Millis(250))?;
-        span("poll_far_ms", self.poll_far, self.poll_near)?;
+        span("poll_near_ms", self.poll_near, POLL_MIN)?;
+        span("poll_far_ms", self.poll_far, POLL_MIN)?;
+        not_above(("poll_near_ms", self.poll_near.0), ("poll_far_ms", self.poll_far.0))?;
         self.check_times()?;
         self.auto.check()?;
         if self.mode == Mode::Auto && self.grouped {
             let problem =
                 "a room in a limit group cannot be auto: its admissions are lent for a tick".into();
-            return Err(SettingsError { field: "mode", problem });
+            return Err(SettingsError { field: "mode", with: Some("group"), problem });
         }
         match self.pacer {
             PacerKind::Aimd(aimd) => aimd.check(),
@@ -154,19 +171,21 @@ impl Settings {
     }
 
     fn check_times(&self) -> Result<(), SettingsError> {
-        let fail = |field, problem: &str| Err(SettingsError { field, problem: problem.into() });
+        let fail = |field, problem: &str| {
+            Err(SettingsError { field, with: Some("opens_at"), problem: problem.into() })
+        };
         if let (Some(from), Some(opens)) = (self.joins_from, self.opens_at)
             && from > opens
         {
-            return fail("joins_from", "must not be after opens_at");
+            return fail("joins_from", "joins_from must not be after opens_at");
         }
         if self.joins_from.is_some() && self.opens_at.is_none() {
-            return fail("joins_from", "needs opens_at");
+            return fail("joins_from", "joins_from needs opens_at");
         }
         if let (Some(opens), Some(closes)) = (self.opens_at, self.closes_at)
             && closes <= opens
         {
-            return fail("closes_at", "must be after opens_at");
+            return fail("closes_at", "closes_at must be after opens_at");
         }
         Ok(())
     }
@@ -180,12 +199,31 @@ impl Settings {
 
 impl Aimd {
     fn check(&self) -> Result<(), SettingsError> {
-        count("pacer.floor", self.floor, 1, COUNT_MAX)?;
-        count("pacer.ceiling", self.ceiling, self.floor, COUNT_MAX)?;
-        count("pacer.start", self.start, self.floor, self.ceiling)?;
+        check_rates(self.floor, self.start, self.ceiling)?;
         count("pacer.increase", self.increase, 1, COUNT_MAX)?;
         count("pacer.threshold", self.threshold, 1, COUNT_MAX)
     }
+}
+
+/// The rates of a pacer that moves between two.
+pub(crate) fn check_rates(floor: u64, start: u64, ceiling: u64) -> Result<(), SettingsError> {
+    let (low, first, high) =
+        (("pacer.floor", floor), ("pacer.start", start), ("pacer.ceiling", ceiling));
+    for (field, rate) in [low, high, first] {
+        count(field, rate, 1, COUNT_MAX)?;
+    }
+    not_above(low, high)?;
+    not_above(low, first)?;
+    not_above(first, high)
+}
+
+/// Two settings of which the first must not be above the second.
+fn not_above(low: (&'static str, u64), high: (&'static str, u64)) -> Result<(), SettingsError> {
+    if low.1 <= high.1 {
+        return Ok(());
+    }
+    let problem = format!("{} ({}) must not be above {} ({})", low.0, low.1, high.0, high.1);
+    Err(SettingsError { field: high.0, with: Some(low.0), problem })
 }
 
 pub(crate) fn count(
@@ -197,14 +235,15 @@ pub(crate) fn count(
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(SettingsError { field, problem: format!("{value} is not in {min}..={max}") })
+    Err(SettingsError { field, with: None, problem: format!("{value} is not in {min}..={max}") })
 }
 
 fn span(field: &'static str, value: Millis, min: Millis) -> Result<(), SettingsError> {
     if (min..=SPAN_MAX).contains(&value) {
         return Ok(());
     }
-    Err(SettingsError { field, problem: format!("{value} is not in {min}..={SPAN_MAX}") })
+    let problem = format!("{value} is not in {min}..={SPAN_MAX}");
+    Err(SettingsError { field, with: None, problem })
 }
 
 #[cfg(test)]
@@ -240,6 +279,13 @@ mod tests {
         assert_eq!(broken(|s| s.auto.quiet_for = Millis(4_999)), "quiet_for_ms");
         let grouped = |s: &mut Settings| (s.mode, s.grouped) = (Mode::Auto, true);
         assert_eq!(broken(grouped), "mode");
+        let near = Settings { poll_near: Millis(10_001), ..Settings::default() };
+        let error = near.check().expect_err("above the other");
+        assert_eq!(error.problem, "poll_near_ms (10001) must not be above poll_far_ms (10000)");
+        assert_eq!(error.of_sent(|field| field == "poll_near_ms"), "poll_near_ms");
+        assert_eq!(error.of_sent(|field| field == "poll_far_ms"), "poll_far_ms");
+        assert_eq!(error.of_sent(|_| true), "poll_far_ms");
+        assert_eq!(error.of_sent(|_| false), "poll_far_ms");
         let signal = |s: &mut Settings| {
             s.pacer = PacerKind::Signal(Signal { errors_percent: 0, ..Signal::default() });
         };

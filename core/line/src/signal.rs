@@ -5,7 +5,7 @@ use jari_units::{Mark, Millis, Timestamp, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Ledger;
-use crate::settings::{COUNT_MAX, PacerKind, SPAN_MAX, SettingsError, count};
+use crate::settings::{COUNT_MAX, PacerKind, SPAN_MAX, SettingsError, check_rates, count};
 use crate::{Auto, Done, Event, LostHistory, Room};
 
 /// Whose word it is: a node's number, or [`SITE`].
@@ -151,9 +151,7 @@ impl Flow {
 
 impl Signal {
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
-        count("pacer.floor", self.floor, 1, COUNT_MAX)?;
-        count("pacer.ceiling", self.ceiling, self.floor, COUNT_MAX)?;
-        count("pacer.start", self.start, self.floor, self.ceiling)?;
+        check_rates(self.floor, self.start, self.ceiling)?;
         count("pacer.increase", self.increase, 1, COUNT_MAX)?;
         count("pacer.settle_ms", self.settle.0, limits::TICK.0, SPAN_MAX.0)?;
         count("pacer.slow_ms", self.slow.unwrap_or(Millis(1)).0, 1, SPAN_MAX.0)?;

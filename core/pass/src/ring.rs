@@ -16,6 +16,9 @@ pub const TOKEN_MAX_LEN: usize = TOKEN_BYTES_MAX / 3 * 4;
 /// The layout this build writes and reads. A newer build reads this one too before it writes its own.
 const VERSION: u8 = 1;
 
+/// Keeps derived secrets apart from tokens, which begin with the byte of their version.
+const SECRET_DOMAIN: &[u8] = b"jari/secret/v1\0";
+
 /// Keeps subject keys apart from anything else ever made with the same secret.
 const SUBJECT_DOMAIN: &[u8] = b"jari/subject/v1\0";
 
@@ -72,6 +75,13 @@ pub trait Token: Payload {
     fn expires_at(&self) -> Option<Timestamp>;
 }
 
+fn derived(key: &hmac::Key, purpose: &str) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(key);
+    context.update(SECRET_DOMAIN);
+    context.update(purpose.as_bytes());
+    context.sign().as_ref().try_into().expect("an HMAC-SHA256 has 32 bytes")
+}
+
 /// Signs and opens tokens.
 pub struct KeyRing {
     /// A few keys: searching them in order beats any map.
@@ -125,6 +135,21 @@ impl KeyRing {
         let tag = context.sign();
         let (key, _) = tag.as_ref().split_first_chunk().expect("an HMAC-SHA256 has 32 bytes");
         SubjectKey(*key)
+    }
+
+    /// A secret for what another format than this crate's signs, made of the key that signs now: it rotates as the key does.
+    /// The byte is the key's id, for [`secret_of`](KeyRing::secret_of).
+    #[must_use]
+    pub fn secret_for(&self, purpose: &str) -> (u8, [u8; 32]) {
+        let (id, key) = &self.keys[self.signer];
+        (*id, derived(key, purpose))
+    }
+
+    /// The secret for `purpose` that the key `id` made; `None` where the ring has no such key.
+    #[must_use]
+    pub fn secret_of(&self, id: u8, purpose: &str) -> Option<[u8; 32]> {
+        let (_, key) = self.keys.iter().find(|(known, _)| *known == id)?;
+        Some(derived(key, purpose))
     }
 
     /// Signs a token. The same token and ring give the same text.

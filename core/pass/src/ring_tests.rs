@@ -354,3 +354,22 @@ proptest! {
         prop_assert!(ring().open::<EntryToken>(&BASE64.encode(bytes), NOW).is_err());
     }
 }
+
+/// What another format signs with rotates with the key, and says nothing of it or of another purpose's.
+#[test]
+fn secrets_are_of_one_key_and_one_purpose() {
+    let both = KeyRing::new(vec![key(1, true), key(2, true)], [9; 32]).expect("a ring");
+    let retired = KeyRing::new(vec![key(1, false), key(2, true)], [9; 32]).expect("a ring");
+    let (id, secret) = both.secret_for("a");
+    assert_eq!((id, both.secret_of(2, "a")), (2, Some(secret)));
+    assert_eq!(retired.secret_of(1, "a"), both.secret_of(1, "a"), "old ones verify");
+    assert_eq!(both.secret_of(3, "a"), None);
+    assert_eq!(both.secret_of(0, "a"), None, "the subject key makes none");
+    let others = [
+        both.secret_of(1, "a"),
+        both.secret_of(2, "b"),
+        both.secret_of(2, ""),
+        Some(key(2, true).secret),
+    ];
+    assert!(others.iter().all(|other| other.is_some() && *other != Some(secret)));
+}

@@ -5,7 +5,8 @@
 use jari_audit::{AuditEntry, ChainedEntry};
 use jari_gate::{Origin, ReturnUrl};
 use jari_line::{GroupSettings, Settings};
-use jari_units::{GroupId, RoomId, TenantId, Timestamp};
+use jari_pass::Challenge;
+use jari_units::{GroupId, NodeId, RoomId, TenantId, Timestamp};
 use thiserror::Error;
 
 use crate::BoxFuture;
@@ -48,6 +49,8 @@ pub struct RoomDefinition {
     pub target_url: String,
     pub on_store_failure: OnStoreFailure,
     pub handover: Handover,
+    /// What newcomers do before they get a place; on only where they are anonymous.
+    pub challenge: Challenge,
     pub settings: Settings,
     /// Rises with each write; a write names the version it replaces.
     pub version: u64,
@@ -173,6 +176,19 @@ impl std::fmt::Debug for SiteKey {
     }
 }
 
+/// A node that uses this control data, and the lines that it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeNote {
+    pub node: NodeId,
+    /// What stands in the lines' store: nodes of one installation have the same.
+    pub lines: String,
+    /// Where this node finds them, for people; without a password.
+    pub place: String,
+    /// When the node noted itself first. By its own clock, as `seen_at`.
+    pub since: Timestamp,
+    pub seen_at: Timestamp,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditPage {
     /// Newest first.
@@ -223,7 +239,8 @@ pub trait Control: Send + Sync + std::fmt::Debug {
     /// As [`put_room`](Control::put_room). Fewer rooms than there are may be allowed: they stay, and none comes to them.
     fn put_tenant(&self, tenant: Tenant, entry: AuditEntry) -> Answer<'_, u64>;
 
-    /// NotFound for an unknown id; InUse while it has a room, or a key that is not revoked.
+    /// NotFound for an unknown id; InUse while it has a room, or an API key that is neither revoked nor has ended when the
+    /// entry says that it happens.
     fn delete_tenant(&self, id: &TenantId, entry: AuditEntry) -> Answer<'_, ()>;
 
     /// All rooms, in order of id.
@@ -295,6 +312,26 @@ pub trait Control: Send + Sync + std::fmt::Debug {
         others_end_at: Timestamp,
         entry: AuditEntry,
     ) -> Answer<'_, ()>;
+
+    /// Ends a site key that another has taken the place of at `at`, where it does not end before. NotFound where the tenant
+    /// has none of that id; InUse for the one whose end is not decided: without it nobody would sign.
+    fn end_site_key(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        at: Timestamp,
+        entry: AuditEntry,
+    ) -> Answer<'_, ()>;
+
+    /// Notes of nodes, in order of their `since`; those of nodes that were not heard of for a day go.
+    fn nodes(&self) -> Answer<'_, Vec<NodeNote>>;
+
+    /// Notes a node, in place of what was noted of it before but for its `since`. No operator's change: it leaves the revision
+    /// and the trail as they are.
+    fn note_node(&self, note: NodeNote) -> Answer<'_, ()>;
+
+    /// Forgets a node that stops.
+    fn forget_node(&self, node: NodeId) -> Answer<'_, ()>;
 
     /// Appends an entry that tells of no write here: what is done to a line. Answers its number.
     fn append_audit(&self, entry: AuditEntry) -> Answer<'_, u64>;

@@ -12,10 +12,11 @@ use std::pin::Pin;
 pub use clock::{Clock, Entropy};
 pub use control::{
     ApiKey, ApiKeyScope, AuditPage, Control, ControlError, Handover, Identity, LimitGroup,
-    NewApiKey, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState, SiteKey, Tenant,
-    TenantLimits,
+    NewApiKey, NodeNote, OnStoreFailure, RoomDefinition, SigningKey, SigningKeyState, SiteKey,
+    Tenant, TenantLimits,
 };
 pub use jari_audit::{AuditEntry, ChainedEntry};
+pub use jari_pass::{Challenge, ChallengeKind};
 pub use line_store::{EventFeed, FeedLost, LineStore, Reply, StoreError};
 pub use tick_leases::{Held, TickLeases};
 pub use traces::{Field, Parent, Span, SpanId, SpanKind, Traces};

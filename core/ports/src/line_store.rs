@@ -211,10 +211,32 @@ pub trait LineStore: Send + Sync + std::fmt::Debug {
         Box::pin(async { Ok(None) })
     }
 
-    /// Whether it can serve: it takes a write, and says which rooms it has. What an operator should know of it all the same,
-    /// if anything.
+    /// Whether it can serve: it takes a write. What an operator should know of it all the same, if anything.
     fn probe(&self) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async { self.rooms().await.map(|_| None) })
+    }
+
+    /// Whether rooms lie on several servers, of which one may be away without the others: then [`probe`](LineStore::probe)
+    /// speaks for one of them.
+    fn is_divided(&self) -> bool {
+        false
+    }
+
+    /// [`probe`](LineStore::probe) of what holds this room. Changes nothing that anybody reads; whether there is such a room is
+    /// not asked.
+    fn reach(&self, _room: &RoomId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { self.probe().await.map(drop) })
+    }
+
+    /// Where this store's lines are, for people; without a password. `None` for a store that no other node can share.
+    fn place(&self) -> Option<String> {
+        None
+    }
+
+    /// What stands in the store for its lines to be told from others': `wanted` where nothing stood there. Whoever shares them
+    /// is answered the same.
+    fn identity(&self, wanted: String) -> BoxFuture<'_, Result<String, StoreError>> {
+        Box::pin(async { Ok(wanted) })
     }
 
     /// Rooms in the store, in order of id.

@@ -7,10 +7,14 @@ mod agenda;
 mod calibration;
 mod census;
 mod play;
+mod queued;
 mod report;
+mod site;
 mod timeline;
 
 pub use calibration::Calibration;
 pub use census::{Census, Stage};
 pub use play::{Plan, rehearse};
+pub use queued::Queued;
 pub use report::{Moment, Peak, Report, Waits};
+pub use site::Site;

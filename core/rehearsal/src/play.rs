@@ -1,18 +1,21 @@
 //! Plays a crowd through a room in virtual time, one tick after the other.
 
+mod visit;
+
 use std::collections::BTreeMap;
 
 use jari_crowd::{Crowd, Person, Turn, What};
 use jari_line::{
-    JoinOutcome, Mode, PassOutcome, Replica, Room, RoomEvent, SeenBits, SeqSet, Settings, Standing,
-    Tick,
+    JoinOutcome, Mode, Replica, Room, RoomEvent, SITE, SeenBits, SeqSet, Settings, Standing, Tick,
 };
 use jari_units::{Mark, Millis, PassId, Seq, SubjectKey, Timestamp, limits};
 
 use crate::agenda::{Agenda, Deed};
 use crate::calibration::Shown;
 use crate::census::{Census, Stage};
+use crate::queued::Queued;
 use crate::report::{Moment, Report, Waits};
+use crate::site::Site;
 use crate::timeline::Timeline;
 
 /// The presence flush of a real node.
@@ -20,6 +23,8 @@ const SEEN_EVERY: u64 = 5;
 /// Ranges are noted this often, for at most so many people at once.
 const SHOWN_EVERY: u64 = 15;
 const SHOWN_MAX: u64 = 400;
+/// What the site has said counts for so long.
+const WORD_SPAN: Millis = Millis::from_secs(5);
 /// When virtual time starts. Any time does, but 0 is also "never".
 const START: Timestamp = Timestamp(1_000_000);
 
@@ -28,6 +33,8 @@ const START: Timestamp = Timestamp(1_000_000);
 pub struct Plan {
     pub settings: Settings,
     pub crowd: Crowd,
+    /// What the pacer `signal` hears; without it nobody says anything.
+    pub site: Option<Site>,
     /// Virtual time ends here, whoever still waits.
     pub horizon: Millis,
 }
@@ -60,6 +67,10 @@ struct Play {
     /// One for each person let in.
     waits: Vec<Millis>,
     census: Census,
+    queued: Queued,
+    site: Option<Site>,
+    /// People who look at the site now.
+    visiting: u64,
 }
 
 /// Rehearses. `progress` is told of each virtual minute.
@@ -98,14 +109,18 @@ fn subject(person: u32) -> SubjectKey {
 
 impl Play {
     fn new(plan: &Plan) -> Play {
-        // Times of the day mean nothing here: the rehearsal opens the room at once. And it shows a line: what people meet once
-        // the room queues, whatever its mode is on other days.
+        // A room that holds nobody up shows nothing: what it would do is rehearsed.
+        let mode = match plan.settings.mode {
+            Mode::Auto => Mode::Auto,
+            Mode::On | Mode::Off | Mode::Shadow => Mode::On,
+        };
+        // Times of the day mean nothing here: the rehearsal opens the room at once.
         let settings = Settings {
             opens_at: None,
             joins_from: None,
             closes_at: None,
             grouped: false,
-            mode: Mode::On,
+            mode,
             ..plan.settings.clone()
         };
         let room = Room::create(settings, START, 0).outcome;
@@ -128,6 +143,9 @@ impl Play {
             shown: Shown::default(),
             waits: Vec::new(),
             census,
+            queued: Queued::default(),
+            site: plan.site,
+            visiting: 0,
         }
     }
 
@@ -140,6 +158,7 @@ impl Play {
             peak: timeline.peak(),
             drained_after: empty_since.filter(|_| all_came),
             waits: Waits::of(self.waits),
+            queued: self.queued,
             calibration: self.shown.finish(),
             ended_after: self.now,
             timeline: timeline.finish(),
@@ -174,6 +193,7 @@ impl Play {
                 self.follow(done.event.as_deref());
             }
         }
+        self.tell_of_site();
         let serving = self.room.ledger().serving();
         let done = self.room.admit(Mark::NONE, START + self.now, None);
         let event = done.expect("no mark is never ahead").event;
@@ -181,11 +201,19 @@ impl Play {
         if let Some(ticked) = event.as_ref().and_then(|event| event.event.tick()) {
             self.ticked(ticked, serving);
         }
+        self.queued.note(self.room.ledger().queueing().is_some(), self.now);
         self.settle_ranges();
         if tick.is_multiple_of(SHOWN_EVERY) {
             self.show_ranges();
         }
         self.census.count(Stage::ToCome) < to_come
+    }
+
+    /// The site speaks as long before each tick as a real one would: its word counts for some ticks.
+    fn tell_of_site(&mut self) {
+        let Some(site) = self.site else { return };
+        let done = self.room.signal(Mark::NONE, SITE, site.says(self.visiting), WORD_SPAN);
+        self.follow(done.expect("no mark is never ahead").event.as_deref());
     }
 
     /// What a tick means for people; the frontier stood at `before`.
@@ -263,6 +291,7 @@ impl Play {
         self.follow(done.event.as_deref());
         let seq = match done.outcome[0] {
             JoinOutcome::Joined { seq } => seq,
+            JoinOutcome::Allowed(grant) => return self.walk_in(person, grant),
             _ => {
                 self.step(person, &[Stage::ToCome], Stage::TurnedAway);
                 self.life(person).gone = true;
@@ -347,39 +376,6 @@ impl Play {
         if goodbye {
             let left = self.room.leave(Mark::NONE, &[subject(person)]);
             self.follow(left.expect("no mark is never ahead").event.as_deref());
-        }
-    }
-
-    fn go_in(&mut self, person: u32) {
-        let life = self.lives[person as usize];
-        let Some(seq) = life.seq.filter(|_| !life.gone && life.inside.is_none()) else { return };
-        let Standing::Admitted(grant) = self.standing(seq) else { return };
-        let Turn::GoesIn(visit) = self.people[person as usize].turn else { return };
-        self.life(person).inside = Some(grant.id);
-        self.step(person, &[Stage::LetIn], Stage::WentIn);
-        let done = self.room.claim(Mark::NONE, &[grant.id]).expect("no mark is never ahead");
-        self.follow(done.event.as_deref());
-        self.agenda.plan(self.now + visit.touch_every, person, Deed::Touch);
-        self.agenda.plan(self.now + visit.dwell, person, Deed::Finish);
-    }
-
-    fn touch(&mut self, person: u32) {
-        let Some(pass) = self.lives[person as usize].inside else { return };
-        let done = self.room.touch(Mark::NONE, &[pass]).expect("no mark is never ahead");
-        self.follow(done.event.as_deref());
-        let Turn::GoesIn(visit) = self.people[person as usize].turn else { return };
-        if matches!(done.outcome[..], [PassOutcome::Live(_)]) {
-            self.agenda.plan(self.now + visit.touch_every, person, Deed::Touch);
-        }
-    }
-
-    fn finish(&mut self, person: u32) {
-        let Some(pass) = self.life(person).inside.take() else { return };
-        self.life(person).gone = true;
-        let ends = matches!(self.people[person as usize].turn, Turn::GoesIn(visit) if visit.ends);
-        if ends {
-            let done = self.room.end_pass(Mark::NONE, &[pass]).expect("no mark is never ahead");
-            self.follow(done.event.as_deref());
         }
     }
 

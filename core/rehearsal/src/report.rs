@@ -3,7 +3,7 @@
 use jari_line::Totals;
 use jari_units::Millis;
 
-use crate::{Calibration, Census};
+use crate::{Calibration, Census, Queued};
 
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -17,6 +17,7 @@ pub struct Report {
     pub ended_after: Millis,
     /// From the join to the first pass, of those who were let in.
     pub waits: Waits,
+    pub queued: Queued,
     pub calibration: Calibration,
     /// Evenly spaced, from the start to the end, and the fullest moments between: enough for a picture.
     pub timeline: Vec<Moment>,

@@ -2,8 +2,8 @@
 
 use jari_conformance::history;
 use jari_crowd::{Arrivals, Crowd, Curve, Habits, Spread};
-use jari_line::{Aimd, PacerKind, Settings};
-use jari_rehearsal::{Moment, Plan, Report, Stage, rehearse};
+use jari_line::{Aimd, AutoQueue, Mode, PacerKind, Settings, Signal};
+use jari_rehearsal::{Moment, Plan, Report, Site, Stage, rehearse};
 use jari_units::Millis;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -26,11 +26,13 @@ fn settings() -> impl Strategy<Value = Settings> {
         6 => Just(PacerKind::Fixed),
         2 => (1..20u64).prop_map(|threshold| PacerKind::Aimd(Aimd { threshold, ..Aimd::default() })),
         1 => Just(PacerKind::Manual),
+        2 => Just(PacerKind::Signal(Signal { start: 10, ..Signal::default() })),
     ];
     let limits = (0..80u64, 0..20_000u64, 1..30u64, 1..30u64, pacer);
     let spans = (secs(5..300), secs(5..180), secs(0..400), secs(10..90));
     let bounds = (prop_oneof![Just(2_000_000), 1..200u64], proptest::option::of(0..200u64));
-    (limits, spans, bounds).prop_map(|(limits, spans, bounds)| Settings {
+    let mode = prop_oneof![2 => Just(Mode::On), 2 => Just(Mode::Auto), 1 => Just(Mode::Shadow)];
+    (limits, spans, bounds, (mode, auto())).prop_map(|(limits, spans, bounds, mode)| Settings {
         capacity: limits.0,
         rate_milli: limits.1,
         burst: limits.2,
@@ -42,7 +44,18 @@ fn settings() -> impl Strategy<Value = Settings> {
         presence_window: spans.3,
         max_waiting: bounds.0,
         admit_total: bounds.1,
+        mode: mode.0,
+        auto: mode.1,
         ..Settings::default()
+    })
+}
+
+fn auto() -> impl Strategy<Value = AutoQueue> {
+    let at = || proptest::option::of(1..80u64);
+    (at(), at(), secs(5..120)).prop_map(|(at_live, at_arrivals_per_s, quiet_for)| AutoQueue {
+        at_live,
+        at_arrivals_per_s,
+        quiet_for,
     })
 }
 
@@ -74,7 +87,12 @@ fn habits() -> impl Strategy<Value = Habits> {
 fn plan(curve: Curve, settings: &Settings, habits: &Habits, drawn: &Drawn) -> Plan {
     let arrivals = Arrivals { shape: curve.shape(), window: drawn.window };
     let crowd = Crowd::new(drawn.seed, drawn.people, arrivals, habits.clone());
-    Plan { settings: settings.clone(), crowd: crowd.expect("good habits"), horizon: drawn.horizon }
+    Plan {
+        settings: settings.clone(),
+        crowd: crowd.expect("good habits"),
+        site: drawn.site,
+        horizon: drawn.horizon,
+    }
 }
 
 /// What is drawn beside the room and the people.
@@ -83,13 +101,17 @@ struct Drawn {
     seed: u64,
     people: u32,
     window: Millis,
+    site: Option<Site>,
     horizon: Millis,
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     let horizon = prop_oneof![1 => secs(1..1_200), 3 => Just(Millis::from_mins(60))];
-    (any::<u64>(), 1..200u32, secs(1..900), horizon)
-        .prop_map(|(seed, people, window, horizon)| Drawn { seed, people, window, horizon })
+    let site = (1..60u64, 0..60u64)
+        .prop_map(|(busy_at, more)| Site { busy_at, overloaded_at: busy_at + more });
+    (any::<u64>(), 1..200u32, secs(1..900), proptest::option::of(site), horizon).prop_map(
+        |(seed, people, window, site, horizon)| Drawn { seed, people, window, site, horizon },
+    )
 }
 
 #[test]
@@ -125,7 +147,20 @@ fn check(plan: &Plan, habits: &Habits, report: &Report) -> Checked {
     check_people(plan, report)?;
     check_room(plan, report)?;
     check_times(plan, report)?;
+    check_queue(plan, report)?;
     check_timeline(habits, report)
+}
+
+/// Who walks in has not waited, and only an `auto` room lets anybody.
+fn check_queue(plan: &Plan, report: &Report) -> Checked {
+    let queued = report.queued;
+    prop_assert!(queued.walked_in <= report.people.count(Stage::WentIn), "{queued:?}");
+    prop_assert_eq!(queued.first_after.is_some(), queued.lasted > Millis::ZERO);
+    prop_assert!(queued.lasted <= report.ended_after + Millis(1_000), "{queued:?}");
+    if plan.settings.mode != Mode::Auto {
+        prop_assert_eq!(queued, jari_rehearsal::Queued::default());
+    }
+    Ok(())
 }
 
 /// Everybody stands somewhere, and each has one wait.

@@ -11,7 +11,7 @@ fn crowd(curve: Curve, people: u32, window: Millis, habits: Habits) -> Crowd {
 }
 
 fn run(settings: Settings, crowd: Crowd) -> Report {
-    let plan = Plan { settings, crowd, horizon: Millis::from_mins(12 * 60) };
+    let plan = Plan { settings, crowd, site: None, horizon: Millis::from_mins(12 * 60) };
     rehearse(&plan, &mut |_| {})
 }
 
@@ -94,6 +94,7 @@ fn whoever_closed_the_page_for_good_waits_no_more() {
     let plan = Plan {
         settings: closed,
         crowd: crowd(Curve::Burst, 300, Millis::from_secs(10), habits),
+        site: None,
         horizon: Millis::from_mins(60),
     };
     let report = rehearse(&plan, &mut |_| {});

@@ -20,8 +20,8 @@ pub use key::{
 pub use live::{
     DwellView, GroupLive, HistoryList, LiveFrame, PacerName, RoomHistory, RoomLive, SecondView,
 };
-pub use patch::merge;
-pub use room::{Handover, OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
+pub use patch::{merge, merge_room};
+pub use room::{ChallengeKind, Handover, OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};
 pub use settings::{
     AimdBody, ModeName, NumberError, PacerBody, SettingsBody, SignalBody, rate_milli, rate_per_s,
 };

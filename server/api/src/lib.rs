@@ -22,5 +22,6 @@ pub use tenant::{
 };
 pub use utc::Utc;
 pub use visitor::{
-    EstimateView, JoinRequest, NoEstimate, PassView, PlaceStatus, PlaceView, VisitorCreated,
+    ChallengeView, EstimateView, JoinRequest, NoEstimate, PassView, PlaceStatus, PlaceView,
+    VisitorCreated,
 };

@@ -50,13 +50,14 @@ codes! {
     KeyRequired UNAUTHORIZED "api_key_required" "An API key is needed here";
     InvalidKey UNAUTHORIZED "api_key_invalid" "The API key is not good";
     Blocked FORBIDDEN "blocked" "The operator has blocked this visitor";
+    ChallengeRequired FORBIDDEN "challenge_required" "This room wants a solved challenge before a join";
     NotAllowed FORBIDDEN "api_key_scope" "This API key may not do that";
     NotFound NOT_FOUND "not_found" "There is nothing at this address";
     UnknownRoom NOT_FOUND "unknown_room" "There is no such room";
     UnknownGroup NOT_FOUND "unknown_group" "There is no such limit group";
     UnknownTenant NOT_FOUND "unknown_tenant" "There is no such tenant";
     UnknownPass NOT_FOUND "unknown_pass" "There is no such pass";
-    UnknownKey NOT_FOUND "unknown_key" "There is no such API key";
+    UnknownKey NOT_FOUND "unknown_key" "There is no such key";
     MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed" "This address does not take that method";
     RequestTimeout REQUEST_TIMEOUT "request_timeout" "The request came too slowly";
     NotOpen CONFLICT "not_open" "The room is not open yet";
@@ -79,6 +80,8 @@ codes! {
     PassRequired PRECONDITION_REQUIRED "pass_required" "A pass is needed; the waiting room gives it";
     TooFast TOO_MANY_REQUESTS "too_fast" "Asked sooner than directed";
     TooManyJoins TOO_MANY_REQUESTS "too_many_joins" "Too many joins from this address";
+    TooManyNewcomers TOO_MANY_REQUESTS "too_many_newcomers" "Too many newcomers from this address or network";
+    TooManyRequests TOO_MANY_REQUESTS "too_many_requests" "Too many requests with this pass";
     TenantLimit TOO_MANY_REQUESTS "tenant_limit" "More than this tenant may ask for in a minute";
     Internal INTERNAL_SERVER_ERROR "internal" "Something went wrong here";
     LoopDetected LOOP_DETECTED "loop_detected" "The site is configured to be behind itself";

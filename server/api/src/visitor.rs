@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{LineView, Utc};
@@ -21,6 +22,19 @@ pub struct JoinRequest {
     /// An entry token, in rooms that want one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    /// The solution of a challenge, in rooms that want one: what an ALTCHA client makes of `GET .../challenge`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub altcha: Option<String>,
+}
+
+/// A piece of work, as ALTCHA's proof-of-work v2 has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChallengeView {
+    /// `algorithm`, `cost`, `nonce`, `salt`, `keyPrefix` and the rest, and in `data` what the challenge is for: `room`,
+    /// `visitor`, `difficulty` (tries at most). A solution hands them back as they came.
+    #[schema(value_type = Object)]
+    pub parameters: Map<String, Value>,
+    pub signature: String,
 }
 
 /// Where a place stands.

@@ -3,6 +3,7 @@
 mod adapter_metrics;
 mod backup;
 mod bootstrap;
+mod certificate;
 pub mod cli;
 pub mod demo;
 mod file_size;
@@ -15,9 +16,11 @@ mod protect;
 mod records;
 mod serve;
 mod store_wait;
+mod tls;
 mod traces;
 
 pub use machine::{SystemClock, SystemEntropy};
-pub use protect::{ProtectedSite, TlsError};
+pub use protect::ProtectedSite;
 pub use records::RecordsError;
 pub use serve::{Running, ServeError, ServeOptions, serve};
+pub use tls::TlsError;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jari_config::{Config, Http, Joins};
 use jari_http::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, ProtectOptions, Role,
-    Roles, StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, PassLimit,
+    ProtectOptions, Role, Roles, StreamLimits,
 };
 use jari_units::Millis;
 use url::Url;
@@ -46,6 +46,15 @@ pub(crate) fn http_options(
             per_minute: http.join_limit_per_minute,
             burst: http.join_limit_burst,
         },
+        newcomer_limit: JoinLimit {
+            per_minute: http.newcomer_limit_per_minute,
+            burst: http.newcomer_limit_burst,
+        },
+        network_limit: JoinLimit {
+            per_minute: http.network_limit_per_minute,
+            burst: http.network_limit_burst,
+        },
+        pass_limit: PassLimit { per_s: http.pass_limit_per_s, burst: http.pass_limit_burst },
         connections: ConnectionLimits {
             max: count(http.connections(open_files)),
             ..defaults.connections

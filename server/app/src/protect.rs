@@ -1,62 +1,39 @@
 //! A protected site put together: its listener, its rooms, and the HTTP server's options from the configuration.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jari_config::{Protect, TlsFiles};
 use jari_gate::Rules;
 use jari_http::{
-    AppState, HostHeader, PREFIX, ProtectOptions, StartError, UpstreamLimits, ensure_room,
+    AppState, HostHeader, PREFIX, ProtectOptions, StartError, UpstreamLimits, UpstreamTls,
+    ensure_room,
 };
 use jari_line::Settings;
 use jari_ports::{Handover, Identity, OnStoreFailure, RoomDefinition};
 use jari_units::RoomId;
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::bootstrap::{TENANT, entry};
+use crate::certificate::Certificate;
 use crate::store_wait::until_it_answers;
+use crate::tls::{self, TlsError};
 
 /// What people read on the page of a room that was made for a site; its operator gives it a better name.
 const TITLE: (&str, &str) = ("대기실", "Waiting room");
 
-/// What is spoken over TLS, the better first (RFC 7301).
-const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-
-/// Why a certificate cannot be shown to visitors.
-#[derive(Debug, Error)]
-pub enum TlsError {
-    #[error("{key} = {}: {source}; name a PEM file that this user may read", path.display())]
-    File { key: &'static str, path: PathBuf, source: rustls::pki_types::pem::Error },
-    #[error("protect.tls_cert and protect.tls_key do not go together: {0}")]
-    Pair(#[from] rustls::Error),
-}
-
-fn tls(files: &TlsFiles) -> Result<TlsAcceptor, TlsError> {
-    let TlsFiles { cert, key } = files;
-    let wrong = |key, path: &PathBuf| {
-        let path = path.clone();
-        move |source| TlsError::File { key, path, source }
-    };
-    let certs = CertificateDer::pem_file_iter(cert)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(wrong("protect.tls_cert", cert))?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(wrong("protect.tls_key", key))?;
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(certs, key)?;
-    config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
-    Ok(TlsAcceptor::from(Arc::new(config)))
+/// As a start would find the files that it names.
+///
+/// # Errors
+/// Where one cannot be used.
+pub(crate) fn check(protect: &Protect) -> Result<(), TlsError> {
+    protect.tls.as_ref().map(shown).transpose()?;
+    tls::upstream(protect).map(drop)
 }
 
 /// A site's listener before anybody is served on it.
@@ -64,7 +41,8 @@ pub(crate) struct Door {
     listener: TcpListener,
     addr: SocketAddr,
     options: ProtectOptions,
-    tls: Option<TlsAcceptor>,
+    /// `None`: plain HTTP.
+    tls: Option<(Arc<Certificate>, TlsAcceptor)>,
 }
 
 /// A site that is being served.
@@ -82,11 +60,11 @@ pub struct ProtectedSite {
 
 impl Door {
     /// # Errors
-    /// Where the certificate cannot be used.
+    /// Where a certificate cannot be used.
     pub(crate) fn new(listener: TcpListener, protect: &Protect) -> Result<Self, TlsError> {
         let addr = listener.local_addr().expect("it is bound");
-        let tls = protect.tls.as_ref().map(tls).transpose()?;
-        let options = options(protect, protect.public_url_at(addr));
+        let tls = protect.tls.as_ref().map(shown).transpose()?;
+        let options = options(protect, protect.public_url_at(addr), tls::upstream(protect)?);
         Ok(Door { listener, addr, options, tls })
     }
 
@@ -94,11 +72,21 @@ impl Door {
         self.options.clone()
     }
 
-    /// Serves the site, whose rooms are there.
-    pub(crate) fn open(self, state: &AppState, made: Vec<RoomId>) -> ProtectedSite {
+    /// Serves the site, whose rooms are there, and renews its certificate until `stop`.
+    pub(crate) fn open(
+        self,
+        state: &AppState,
+        made: Vec<RoomId>,
+        stop: &CancellationToken,
+    ) -> ProtectedSite {
         let Door { listener, addr, options, tls } = self;
         let ProtectOptions { upstream, public_url, rules, .. } = options.clone();
         let state = state.clone();
+        let tls = tls.map(|(certificate, acceptor)| {
+            let renewing = certificate.keep_renewing(state.metrics.clone());
+            tokio::spawn(stop.clone().run_until_cancelled_owned(renewing));
+            acceptor
+        });
         let task = tokio::spawn(async move {
             if let Err(error) = jari_http::serve_site(state, listener, options, tls).await {
                 tracing::error!(%error, "the site's listener broke: {error}");
@@ -109,7 +97,13 @@ impl Door {
     }
 }
 
-fn options(protect: &Protect, public_url: Url) -> ProtectOptions {
+fn shown(files: &TlsFiles) -> Result<(Arc<Certificate>, TlsAcceptor), TlsError> {
+    let certificate = Arc::new(Certificate::read(files)?);
+    let acceptor = certificate.acceptor()?;
+    Ok((certificate, acceptor))
+}
+
+fn options(protect: &Protect, public_url: Url, tls: UpstreamTls) -> ProtectOptions {
     let time = |span: jari_units::Millis| Duration::from_millis(span.0);
     ProtectOptions {
         upstream: protect.upstream.clone(),
@@ -125,6 +119,7 @@ fn options(protect: &Protect, public_url: Url) -> ProtectOptions {
             idle: time(protect.idle_timeout),
             max: usize::try_from(protect.max_upstream).unwrap_or(usize::MAX),
         },
+        tls,
     }
 }
 
@@ -178,6 +173,7 @@ fn definition(state: &AppState, id: &RoomId, target_url: String) -> RoomDefiniti
         target_url,
         on_store_failure: OnStoreFailure::Wait,
         handover: Handover::Cookie,
+        challenge: jari_ports::Challenge::default(),
         settings: Settings::default(),
         version: 0,
         created_at: state.clock.now(),

@@ -22,8 +22,9 @@ use crate::bootstrap::{self, BootstrapError};
 use crate::lines::Lines;
 use crate::open_files::OPEN_FILES_ASSUMED;
 use crate::options::http_options;
-use crate::protect::{self, Door, ProtectedSite, TlsError};
+use crate::protect::{self, Door, ProtectedSite};
 use crate::records::{self, RecordsError};
+use crate::tls::TlsError;
 use crate::{SystemClock, SystemEntropy, traces};
 
 /// Beyond the drain's own limit, for the last connections to close.
@@ -153,7 +154,7 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     let stop = CancellationToken::new();
     spawn_beside(&state, &stop);
     let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
-    let site = door.map(|door| door.open(&state, made));
+    let site = door.map(|door| door.open(&state, made, &stop));
     let roles = state.options.roles;
     tracing::info!(
         %public_addr, %ops_addr, %roles,
@@ -270,6 +271,9 @@ impl Running {
         // Its connections are asked to close, and cut where they do not.
         if tokio::time::timeout(DRAIN_GRACE, &mut ops).await.is_err() {
             ops.abort();
+        }
+        if let Err(error) = state.forget_lines().await {
+            tracing::warn!(%error, "that this node has stopped was not noted: {error}");
         }
         records.close().await;
         lines.close().await;

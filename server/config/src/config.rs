@@ -96,6 +96,12 @@ fn http(reader: &mut Reader<'_>) -> Option<Http> {
     let body_max_bytes = reader.number("http.body_max_bytes");
     let join_limit_per_minute = reader.number_u32("http.join_limit_per_minute");
     let join_limit_burst = reader.number_u32("http.join_limit_burst");
+    let newcomer_limit_per_minute = reader.number_u32("http.newcomer_limit_per_minute");
+    let newcomer_limit_burst = reader.number_u32("http.newcomer_limit_burst");
+    let network_limit_per_minute = reader.number_u32("http.network_limit_per_minute");
+    let network_limit_burst = reader.number_u32("http.network_limit_burst");
+    let pass_limit_per_s = reader.number_u32("http.pass_limit_per_s");
+    let pass_limit_burst = reader.number_u32("http.pass_limit_burst");
     let stream_max = reader.number("http.stream_max");
     let stream_small_room = reader.number("http.stream_small_room");
     let stream_near_front = reader.number("http.stream_near_front");
@@ -113,6 +119,12 @@ fn http(reader: &mut Reader<'_>) -> Option<Http> {
         body_max_bytes: body_max_bytes?,
         join_limit_per_minute: join_limit_per_minute?,
         join_limit_burst: join_limit_burst?,
+        newcomer_limit_per_minute: newcomer_limit_per_minute?,
+        newcomer_limit_burst: newcomer_limit_burst?,
+        network_limit_per_minute: network_limit_per_minute?,
+        network_limit_burst: network_limit_burst?,
+        pass_limit_per_s: pass_limit_per_s?,
+        pass_limit_burst: pass_limit_burst?,
         stream_max: stream_max?,
         stream_small_room: stream_small_room?,
         stream_near_front: stream_near_front?,

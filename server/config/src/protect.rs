@@ -22,6 +22,10 @@ pub struct Protect {
     pub public_url: Option<Url>,
     /// `None`: plain HTTP.
     pub tls: Option<TlsFiles>,
+    /// Who vouches for an https upstream; `None`: whom the system trusts.
+    pub ca_file: Option<PathBuf>,
+    /// The name in its certificate; `None`: the upstream's host.
+    pub server_name: Option<String>,
     pub rules: Rules,
     pub host_header: HostHeader,
     pub connect_timeout: Millis,
@@ -71,6 +75,10 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
     let listen = reader.address("protect.listen");
     let public_url = reader.origin_url("protect.public_url");
     let tls = tls(reader);
+    let ca_file = reader.maybe_path("protect.ca_file");
+    let server_name = reader.text("protect.server_name", |text| {
+        Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+    });
     let host_header = reader.text("protect.host_header", |text| match text {
         "keep" => Ok(HostHeader::Keep),
         "upstream" => Ok(HostHeader::Upstream),
@@ -85,6 +93,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
     let (listen, public_url, max_upstream) = (listen?, public_url?, max_upstream?);
     let (connect_timeout, response_timeout) = (connect_timeout?, response_timeout?);
     let (idle_timeout, tls) = (idle_timeout?, tls?);
+    let (ca_file, server_name) = (ca_file?, server_name?);
     if let (None, Some(given)) = (&upstream, given) {
         let wrong = format!("is missing, and {given} says what to guard");
         let fix = format!("name the site (--protect), or leave {given} out");
@@ -97,11 +106,24 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Option<Protect>> {
         reader.refuse("protect.host_header", wrong, fix);
         return None;
     }
+    let is_https = upstream.as_ref().is_some_and(|upstream| upstream.scheme() == "https");
+    for (key, is_set) in
+        [("protect.ca_file", ca_file.is_some()), ("protect.server_name", server_name.is_some())]
+    {
+        if is_set && !is_https {
+            let wrong = "says whom to take for the site, which is not asked over TLS".to_owned();
+            let fix = "begin protect.upstream with https://, or leave it out".to_owned();
+            reader.refuse(key, wrong, fix);
+            return None;
+        }
+    }
     Some(upstream.map(|upstream| Protect {
         upstream,
         listen,
         public_url,
         tls,
+        ca_file,
+        server_name,
         rules,
         host_header,
         connect_timeout,
@@ -137,11 +159,7 @@ fn upstream(text: &str) -> Result<Option<Url>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let url = origin_url(text)?;
-    match url.scheme() {
-        "http" => Ok(Some(url)),
-        _ => Err("is https, which is not spoken to sites yet".to_owned()),
-    }
+    origin_url(text).map(Some)
 }
 
 /// The rules of the list, else the one of `room`, `path` and `exclude`; and by which keys somebody has set them.

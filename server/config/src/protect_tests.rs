@@ -70,6 +70,19 @@ fn several_rules_stand_in_the_file() {
 }
 
 #[test]
+fn an_https_site_is_checked_by_the_system_or_by_who_is_named() {
+    let base = "[protect]\nupstream = \"https://10.0.0.21:8443\"\n";
+    let site = protected(base);
+    assert_eq!(
+        (site.upstream.port(), &site.ca_file, &site.server_name),
+        (Some(8_443), &None, &None)
+    );
+    let site = protected(&format!("{base}ca_file = \"/etc/ca.pem\"\nserver_name = \"a.example\""));
+    assert_eq!(site.ca_file.as_deref(), Some(std::path::Path::new("/etc/ca.pem")));
+    assert_eq!(site.server_name.as_deref(), Some("a.example"));
+}
+
+#[test]
 fn what_is_wrong_is_told_by_key_with_a_way_to_mend_it() {
     let base = "[protect]\nupstream = \"http://127.0.0.1:3000\"\n";
     for (more, key) in [
@@ -79,6 +92,8 @@ fn what_is_wrong_is_told_by_key_with_a_way_to_mend_it() {
         ("exclude = [\"a\"]", "protect.exclude"),
         ("exclude = \"/a\"", "protect.exclude"),
         ("host_header = \"x\"", "protect.host_header"),
+        ("ca_file = \"a.pem\"", "protect.ca_file"),
+        ("server_name = \"a.example\"", "protect.server_name"),
         ("tls_cert = \"a.pem\"", "protect.tls_key"),
         ("tls_key = \"a.pem\"", "protect.tls_cert"),
         ("rules = [\"/a\"]", "protect.rules"),
@@ -101,7 +116,7 @@ fn what_is_wrong_is_told_by_key_with_a_way_to_mend_it() {
         assert_eq!(keys, [key], "{more}: {errors}");
         assert!(errors.problems.iter().all(|problem| !problem.fix.is_empty()), "{errors}");
     }
-    for upstream in ["https://a.example", "ftp://a.example", "http://a.example/x", "a.example"] {
+    for upstream in ["https://a.example/x", "ftp://a.example", "http://a.example/x", "a.example"] {
         let file = format!("[protect]\nupstream = \"{upstream}\"");
         let errors = load(&file, Overrides::default()).expect_err(upstream);
         assert_eq!(errors.problems[0].key, "protect.upstream", "{upstream}");

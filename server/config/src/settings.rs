@@ -31,6 +31,15 @@ pub struct Http {
     /// Per client address; 0 is no limit.
     pub join_limit_per_minute: u32,
     pub join_limit_burst: u32,
+    /// Of anonymous newcomers per client address; 0 is no limit, and there is none where joins have none.
+    pub newcomer_limit_per_minute: u32,
+    pub newcomer_limit_burst: u32,
+    /// The same per network.
+    pub network_limit_per_minute: u32,
+    pub network_limit_burst: u32,
+    /// Requests with one pass at the gate; 0 is no limit.
+    pub pass_limit_per_s: u32,
+    pub pass_limit_burst: u32,
     pub stream_max: u64,
     /// Everybody may stream in a room where no more than this wait.
     pub stream_small_room: u64,

@@ -77,6 +77,16 @@ pub(crate) fn limit_key(address: IpAddr) -> u128 {
     }
 }
 
+/// The network that an address is counted with: the /24 of an IPv4 address, the /48 of an IPv6 address, which is what a
+/// house or a hosting provider's customer has at most. A /56 between the two would hold nobody whom they do not.
+#[must_use]
+pub(crate) fn network_key(address: IpAddr) -> u128 {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits() >> 8 << 8,
+        IpAddr::V6(v6) => Ipv6Addr::to_bits(v6) >> 80 << 80,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
@@ -139,5 +149,15 @@ mod tests {
         assert_ne!(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
         assert_ne!(key("1.2.3.4"), key("1.2.3.5"));
         assert_eq!(key("1.2.3.4"), key("::ffff:1.2.3.4"));
+    }
+
+    #[test]
+    fn a_network_is_a_24_or_a_48() {
+        let key = |text: &str| network_key(text.parse().expect("an address"));
+        assert_eq!(key("1.2.3.4"), key("1.2.3.255"));
+        assert_ne!(key("1.2.3.4"), key("1.2.4.4"));
+        assert_eq!(key("1.2.3.4"), key("::ffff:1.2.3.9"));
+        assert_eq!(key("2001:db8:1::1"), key("2001:db8:1:ffff::9"));
+        assert_ne!(key("2001:db8:1::1"), key("2001:db8:2::1"));
     }
 }

@@ -7,6 +7,7 @@ use jari_ports::{ControlError, SigningKey};
 
 use crate::changes::Turn;
 use crate::key_ring::key_ring;
+use crate::one_line;
 use crate::state::{AppState, StartError};
 
 /// How often the revision is asked for: a revoked key or a slowed room should not outlive its change by more than a
@@ -16,13 +17,18 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Up to so much longer, by chance, so that nodes that were started together do not ask in step.
 const SPREAD_MS: u64 = 250;
 
-/// Looks every second, for ever. Control down: memory stays as it is, and visitors notice nothing.
+/// Looks every second, for ever, and now and then whether all nodes have the same lines. Control down: memory stays as it is,
+/// and visitors notice nothing.
 pub async fn run(state: AppState) {
+    tokio::join!(follow(&state), one_line::run(&state));
+}
+
+async fn follow(state: &AppState) {
     let mut failing = false;
     loop {
         let spread = Duration::from_millis(state.jitter.below(SPREAD_MS));
         tokio::time::sleep(EVERY + spread).await;
-        match look(&state).await {
+        match look(state).await {
             Ok(()) if failing => {
                 tracing::info!("control and store agree with this node again");
                 failing = false;

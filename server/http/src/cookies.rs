@@ -1,7 +1,7 @@
 //! The cookies of the wire: their names, how they are read and written. What is in them is the tokens' business.
 
 use http::HeaderMap;
-use http::header::{COOKIE, HeaderValue};
+use http::header::{COOKIE, HeaderName, HeaderValue};
 use jari_units::{Millis, RoomId};
 
 /// Cookies of one name that are looked at: each costs a check of its signature, and a browser has two or three at most.
@@ -62,9 +62,40 @@ impl CookieKind<'_> {
     }
 }
 
+/// Which header of the gate's answer has this `Set-Cookie` value alone: proxies exist that hand on one cookie of several, or
+/// all as one. Of each there is one at most.
+#[must_use]
+pub(crate) fn apart(set_cookie: &HeaderValue) -> Option<HeaderName> {
+    let value = set_cookie.as_bytes();
+    let name = value.strip_prefix(b"__Host-").unwrap_or(value);
+    let of = [
+        (&b"jari_pass_"[..], "jari-set-pass"),
+        (b"jari_place_", "jari-set-place"),
+        (b"jari_visitor", "jari-set-visitor"),
+    ];
+    let found = of.into_iter().find(|(begins, _)| name.starts_with(begins));
+    found.map(|(_, header)| HeaderName::from_static(header))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_cookie_of_the_gate_has_a_header_of_its_own() {
+        let room: RoomId = "shop".parse().expect("an id");
+        for secure in [false, true] {
+            let apart = |cookie: CookieKind<'_>| apart(&cookie.set("v", Millis::ZERO, secure));
+            for (cookie, want) in [
+                (CookieKind::Pass(&room), "jari-set-pass"),
+                (CookieKind::Place(&room), "jari-set-place"),
+                (CookieKind::Visitor, "jari-set-visitor"),
+            ] {
+                assert_eq!(apart(cookie), Some(HeaderName::from_static(want)));
+            }
+            assert_eq!(apart(CookieKind::Back(&room)), None);
+        }
+    }
 
     #[test]
     fn a_cookie_is_found_by_its_whole_name() {

@@ -137,7 +137,8 @@ fn whose(path: &str) -> Option<Whose<'_>> {
     }
     let below = path.strip_prefix("/v1/rooms/")?;
     let (room, what) = below.split_once('/').unwrap_or((below, ""));
-    matches!(what, "" | "places" | "places/me" | "events").then_some(Whose::Room(room))
+    matches!(what, "" | "challenge" | "places" | "places/me" | "events")
+        .then_some(Whose::Room(room))
 }
 
 #[cfg(test)]
@@ -152,6 +153,7 @@ mod tests {
             ("/v1/rooms/shop/places", Some(Whose::Room("shop"))),
             ("/.jari/v1/rooms/shop/places/me", Some(Whose::Room("shop"))),
             ("/v1/rooms/shop/events", Some(Whose::Room("shop"))),
+            ("/v1/rooms/shop/challenge", Some(Whose::Room("shop"))),
             ("/v1/rooms/shop/entries", None),
             ("/v1/rooms/shop/admit", None),
             ("/v1/rooms/shop/places/me/x", None),

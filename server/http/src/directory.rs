@@ -39,6 +39,8 @@ pub struct RoomDirectory {
     /// Changes come one after the other; holds the groups' limits.
     groups: Mutex<HashMap<GroupId, GroupSettings>>,
     owed: parking_lot::Mutex<Owed>,
+    /// Whether the store has rooms that control does not know was found out, and said if so.
+    strangers_known: AtomicBool,
 }
 
 /// A room that is defined here.
@@ -134,8 +136,9 @@ impl RoomDirectory {
         jitter: Arc<Jitter>,
         control: &dyn Control,
     ) -> Result<Self, StartError> {
-        let (rooms, groups, owed) = Default::default();
-        let directory = RoomDirectory { calls, losses, jitter, rooms, groups, owed };
+        let (rooms, groups, owed, strangers_known) = Default::default();
+        let directory =
+            RoomDirectory { calls, losses, jitter, rooms, groups, owed, strangers_known };
         for group in control.groups().await? {
             directory.groups.lock().await.insert(group.id, group.settings);
         }

@@ -16,7 +16,7 @@ use jari_units::limits::TICK;
 use jari_units::{Millis, PassId, RoomId, SubjectKey, Timestamp};
 use tokio::time::timeout;
 
-pub(crate) use holding::Holding;
+pub(crate) use holding::{Holding, LOOK_EVERY};
 
 use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;
@@ -102,7 +102,8 @@ pub(crate) struct Live {
 /// Decides whether a request from `address` passes.
 ///
 /// # Errors
-/// 503 `store_unavailable` or `recovering` where the room lets nobody pass while the store is down, or has lost the pass.
+/// 503 `store_unavailable` or `recovering` where the room lets nobody pass while the store is down, or has lost the pass; 429
+/// `too_many_requests` where the pass is used more than a person could.
 pub(crate) async fn check(
     state: &AppState,
     entry: &Arc<RoomEntry>,
@@ -141,6 +142,7 @@ async fn checked(
         Ok(token) => token,
         Err(reason) => return Ok(refused(reason)),
     };
+    state.pass_limiter.request(&token)?;
     let runtime = match entry.runtime().await {
         Ok(runtime) => runtime,
         // This node never saw the room: only the token's word is left.

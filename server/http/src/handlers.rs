@@ -2,6 +2,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod admit;
+pub(crate) mod challenge;
 pub(crate) mod entries;
 pub(crate) mod events;
 pub(crate) mod gate;

@@ -9,6 +9,7 @@ pub mod admitter;
 mod answers;
 pub mod api_keys;
 mod call_log;
+mod challenge;
 mod changes;
 mod client_address;
 pub mod control_watch;
@@ -32,18 +33,23 @@ mod leases;
 mod leaving;
 mod losses;
 pub mod metrics;
+mod newcomers;
+mod one_line;
 pub mod operator_feed;
 pub mod ops;
 mod options;
 mod original_url;
 mod pages;
+mod pass_limit;
 mod passes;
 mod place_view;
 mod places;
 mod problem_response;
 mod protect;
 mod query;
+mod rate_cells;
 mod reader;
+mod readiness;
 mod receipts;
 mod request;
 mod roles;
@@ -71,10 +77,11 @@ pub use first_room::ensure_room;
 pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};
 pub use leases::Leases;
 pub use options::{
-    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, StreamLimits,
+    ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, PassLimit,
+    StreamLimits,
 };
 pub use problem_response::Refusal;
-pub use protect::{HostHeader, PREFIX, ProtectOptions, UpstreamLimits};
+pub use protect::{HostHeader, PREFIX, ProtectOptions, UpstreamLimits, UpstreamTls};
 pub use roles::{Role, Roles};
 pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{layered, openapi, router};

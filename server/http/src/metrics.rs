@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
 
+use crate::protect::Reason;
 use crate::roles::{Role, Roles};
 use jari_ports::StoreError;
 use numbers::Numbers;
@@ -60,6 +61,8 @@ pub struct Observed {
     pub store_down: Duration,
     /// For how long it has refused everything, which is what may open a gate.
     pub store_refusing: Duration,
+    /// Rooms whose part of the store answers nothing, as far as anybody asked lately.
+    pub rooms_away: usize,
     pub draining: bool,
     pub roles: Roles,
     /// Bundles of rooms that this node ticks, and admitters there are.
@@ -278,9 +281,29 @@ impl Metrics {
         }
     }
 
+    /// The store has lost so many people of the lists by name.
+    pub(crate) fn unlisted(&self, people: u64) {
+        self.numbers.unlisted.fetch_add(people, Relaxed);
+    }
+
+    /// A challenge was made, or a solution looked at.
+    pub(crate) fn challenged(&self, outcome: &'static str) {
+        self.numbers.challenged(outcome);
+    }
+
     /// An address to lead a visitor back to was none that anybody has allowed.
     pub fn return_dropped(&self) {
         self.numbers.returns_dropped.fetch_add(1, Relaxed);
+    }
+
+    /// The protected site gave no answer to a request.
+    pub(crate) fn site_failed(&self, reason: Reason) {
+        self.numbers.site_failures(reason).fetch_add(1, Relaxed);
+    }
+
+    /// The certificate of the site's listener has changed: the new one is shown from now on, or could not be used.
+    pub fn certificate_renewed(&self, taken: bool) {
+        self.numbers.certificates(taken).fetch_add(1, Relaxed);
     }
 
     /// Everything, with what was observed, as text.
@@ -334,6 +357,11 @@ impl Observed {
                 "For how long the line store has refused every call; it may be down without, if it is silent",
                 self.store_refusing.as_secs_f64(),
             ),
+            (
+                "jari_rooms_away",
+                "Rooms for which the line store answers nothing, as far as anybody asked lately",
+                self.rooms_away as f64,
+            ),
             ("jari_draining", "1 while the server goes away", f64::from(u8::from(self.draining))),
             ("jari_connections_max", "Connections at most", self.connections_max as f64),
             ("jari_streams_max", "Event streams at most", self.streams_max as f64),
@@ -381,6 +409,7 @@ mod tests {
             rooms: Vec::new(),
             store_down: Duration::from_millis(1_500),
             store_refusing: Duration::from_millis(500),
+            rooms_away: 3,
             draining: false,
             roles: [Role::Web, Role::Admitter].into_iter().collect(),
             leases: (32, 2),
@@ -423,6 +452,7 @@ mod tests {
             "jari_streams 1",
             "jari_store_down_seconds 1.5",
             "jari_store_refusing_seconds 0.5",
+            "jari_rooms_away 3",
             r#"jari_node_role{role="gate"} 0"#,
             r#"jari_node_role{role="admitter"} 1"#,
             "jari_leases 32",

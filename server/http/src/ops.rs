@@ -1,7 +1,6 @@
 //! The operator's own listener: whether the server lives, whether it can serve, and its numbers. Nothing for visitors.
 
 use std::future::Future;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -10,13 +9,9 @@ use axum::routing::get;
 use http::header::{ACCEPT, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::net::TcpListener;
-use tokio::time::timeout;
 
 use crate::metrics::{Observed, TextFormat};
 use crate::state::AppState;
-
-/// A store or database that takes longer to say anything cannot serve.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The routes of the operator's listener.
 pub fn router(state: AppState) -> Router {
@@ -44,37 +39,18 @@ async fn healthz() -> &'static str {
     "alive\n"
 }
 
-/// It can serve visitors: the store answers and takes writes, and it is not going away. Records that are down are told and no reason to be
-/// passed over: visitors need none, and a database that all nodes share would take all of them away at once.
+/// It can serve visitors, and is not going away.
 async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
-    let mut problems = Vec::new();
-    if state.drain.is_announced() {
-        problems.push("draining".to_owned());
-    }
-    let (store, records) = tokio::join!(
-        timeout(PROBE_TIMEOUT, state.store.probe()),
-        timeout(PROBE_TIMEOUT, state.control.revision()),
-    );
-    let mut warning = None;
-    match store {
-        Ok(Ok(warned)) => warning = warned.map(|text| format!("warning: {text}\n")),
-        Ok(Err(error)) => problems.push(error.to_string()),
-        Err(_) => problems.push(format!("the line store gave no answer in {PROBE_TIMEOUT:?}")),
-    }
-    let warning = warning.unwrap_or_default();
-    let operators = match records {
-        Ok(Ok(_)) => String::new(),
-        Ok(Err(error)) => format!("operators wait: {error}\n"),
-        Err(_) => format!("operators wait: the records gave no answer in {PROBE_TIMEOUT:?}\n"),
+    let verdict = state.readiness.look(&state).await;
+    let draining = state.drain.is_announced().then(|| "draining".to_owned());
+    let problems: Vec<_> = draining.into_iter().chain(verdict.problems.iter().cloned()).collect();
+    let (status, head) = match problems.as_slice() {
+        [] => (StatusCode::OK, "ready".to_owned()),
+        problems => (StatusCode::SERVICE_UNAVAILABLE, problems.join("\n")),
     };
-    let roles = format!("roles: {}\n", state.options.roles);
-    match problems.as_slice() {
-        [] => (StatusCode::OK, format!("ready\n{roles}{warning}{operators}")),
-        _ => {
-            let problems = problems.join("\n");
-            (StatusCode::SERVICE_UNAVAILABLE, format!("{problems}\n{roles}{operators}"))
-        }
-    }
+    let roles = format!("roles: {}", state.options.roles);
+    let lines = [head, roles].into_iter().chain(verdict.notes.iter().cloned());
+    (status, lines.map(|line| line + "\n").collect())
 }
 
 async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Response {
@@ -94,6 +70,7 @@ fn observe(state: &AppState) -> Observed {
         rooms: rooms.collect(),
         store_down: state.store_health.down_for().unwrap_or_default(),
         store_refusing: state.store_health.refusing_for().unwrap_or_default(),
+        rooms_away: entries.iter().filter(|entry| entry.down_for().is_some()).count(),
         draining: state.drain.is_announced(),
         roles: state.options.roles,
         leases: state.leases.counts(),

@@ -18,6 +18,10 @@ pub struct HttpOptions {
     /// The one header the trusted hops write; the other could be the client's own invention.
     pub forwarded_header: ForwardedHeader,
     pub join_limit: JoinLimit,
+    /// Anonymous newcomers of one address, and of one network; not limited where joins are not.
+    pub newcomer_limit: JoinLimit,
+    pub network_limit: JoinLimit,
+    pub pass_limit: PassLimit,
     pub connections: ConnectionLimits,
     pub deadlines: Deadlines,
     /// Bytes of a request body at most.
@@ -48,12 +52,21 @@ pub enum ForwardedHeader {
     Forwarded,
 }
 
-/// Joins per client address; generous, because a campus or a phone network shares one.
+/// Joins by where they come from; generous, because a campus or a phone network shares an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinLimit {
     /// Joins per minute in the long run; 0: no limit.
     pub per_minute: u32,
     /// Joins that may come at once after a quiet time.
+    pub burst: u32,
+}
+
+/// Requests with one pass at the gate; generous, because a page is a hundred requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassLimit {
+    /// Requests a second in the long run; 0: no limit.
+    pub per_s: u32,
+    /// Requests that may come at once after a quiet time.
     pub burst: u32,
 }
 
@@ -103,6 +116,11 @@ impl HttpOptions {
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
             join_limit: JoinLimit::default(),
+            // People behind one address of a carrier who all open the page in the same minute: hundreds.
+            newcomer_limit: JoinLimit { per_minute: 600, burst: 1_000 },
+            // Ten such addresses side by side.
+            network_limit: JoinLimit { per_minute: 6_000, burst: 10_000 },
+            pass_limit: PassLimit::default(),
             connections: ConnectionLimits::default(),
             deadlines: Deadlines::default(),
             // The largest body is 200 subjects of 256 bytes, each escaped at worst sixfold.
@@ -137,6 +155,12 @@ impl HttpOptions {
 impl Default for JoinLimit {
     fn default() -> Self {
         JoinLimit { per_minute: 600, burst: 1_000 }
+    }
+}
+
+impl Default for PassLimit {
+    fn default() -> Self {
+        PassLimit { per_s: 200, burst: 2_000 }
     }
 }
 

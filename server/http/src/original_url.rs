@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, HeaderValue};
 use jari_gate::{ADDRESS_MAX_BYTES, Destination, Destinations, Origin, Pattern};
-use jari_ports::{RoomDefinition, Tenant};
+use jari_ports::{Handover, RoomDefinition, Tenant};
 use url::{Url, form_urlencoded};
 
 use crate::cookies::CookieKind;
@@ -25,6 +25,12 @@ static OWN: LazyLock<Pattern> = LazyLock::new(|| {
     format!("{PREFIX}/*").parse().expect("a folder in plain letters is a pattern")
 });
 
+/// The pages of all rooms, where no site is before them.
+static ROOMS: LazyLock<Pattern> =
+    LazyLock::new(|| "/rooms/*".parse().expect("a folder in plain letters is a pattern"));
+/// What the end of a room's door is called, which leads on at once.
+const DOOR: &str = "/go";
+
 /// Where the visitors of a room may be led back to.
 #[derive(Debug)]
 pub(crate) struct WaysBack {
@@ -32,6 +38,8 @@ pub(crate) struct WaysBack {
     target: Option<Url>,
     origins: Vec<Origin>,
     tenant: Option<Arc<Tenant>>,
+    /// Where the room's own pages are met, unless a site is before them: the origin, and the folder on it.
+    room: Option<(Origin, Pattern)>,
 }
 
 impl WaysBack {
@@ -41,9 +49,19 @@ impl WaysBack {
 
     fn new(options: &HttpOptions, room: &RoomDefinition, tenant: Option<Arc<Tenant>>) -> Self {
         let target = Url::parse(&room.target_url).ok();
-        let urls = target.iter().chain([options.visited_url()]);
-        let origins = urls.filter_map(|url| Origin::of(url).ok()).collect();
-        WaysBack { target, origins, tenant }
+        let there = target.as_ref().and_then(|url| Origin::of(url).ok());
+        let here = Origin::of(options.visited_url()).ok();
+        let before_a_site = options.protect.is_some();
+        // The site is elsewhere and never asks the gate: what is here is Jari's alone.
+        let redirects = room.handover == Handover::Token && !before_a_site && target.is_some();
+        let visited = here.clone().filter(|_| !redirects);
+        let folder = format!("/rooms/{}/*", room.id).parse().ok();
+        WaysBack {
+            target,
+            origins: there.into_iter().chain(visited).collect(),
+            tenant,
+            room: here.zip(folder).filter(|_| !before_a_site),
+        }
     }
 
     /// The address to lead to, if it may be: a path is meant on the site.
@@ -51,7 +69,7 @@ impl WaysBack {
         let registered = self.tenant.as_ref().map_or(&[][..], |tenant| &tenant.return_urls);
         let origins = self.origins.clone();
         let to = Destinations { origins, registered }.judge(told)?;
-        if self.is_ours(&to) && to.is_within(&OWN) {
+        if self.is_ours(&to) && to.is_within(&OWN) || self.is_in_a_circle(&to) {
             return None;
         }
         match (to, &self.target) {
@@ -72,6 +90,21 @@ impl WaysBack {
                 Origin::of(url).is_ok_and(|origin| self.origins.contains(&origin))
             }
         }
+    }
+
+    /// Whether it is the room itself, or the door of any: with the way back in a cookie it would lead there again and again.
+    fn is_in_a_circle(&self, to: &Destination) -> bool {
+        let Some((here, folder)) = &self.room else { return false };
+        let (origin, path) = match to {
+            Destination::Url(url) => (Origin::of(url).ok(), url.path()),
+            Destination::Path(path) => {
+                let on = self.target.as_ref().map(Origin::of);
+                let path = path.split(['?', '#']).next().unwrap_or_default();
+                (on.map_or(Some(here.clone()), Result::ok), path)
+            }
+        };
+        let is_door = || path.ends_with(DOOR) && to.is_within(&ROOMS);
+        origin.as_ref() == Some(here) && (to.is_within(folder) || is_door())
     }
 
     /// Whether it may be led to; where not, that is counted.
@@ -160,6 +193,7 @@ mod tests {
             target_url: target_url.to_owned(),
             on_store_failure: jari_ports::OnStoreFailure::Wait,
             handover: jari_ports::Handover::Cookie,
+            challenge: jari_ports::Challenge::default(),
             settings: jari_line::Settings::default(),
             version: 1,
             created_at: jari_units::Timestamp(1),
@@ -205,6 +239,46 @@ mod tests {
             let there = ways("https://shop.example/sale").to(told);
             assert_eq!(there.as_deref(), on_there, "{told}");
         }
+    }
+
+    #[test]
+    fn no_way_back_leads_to_the_room_itself_or_through_a_door() {
+        for (told, here) in [
+            ("/rooms/shop", true),
+            ("/rooms/shop/go", true),
+            ("/rooms/shop/go?a=b", true),
+            ("/rooms/other/go", true),
+            ("https://wait.example/rooms/shop?return=/x", true),
+            ("https://wait.example:443/rooms/other/go", true),
+            ("/x/../rooms/shop/go", true),
+            ("/%72ooms/sho%70/go", true),
+            ("/rooms/shopping", false),
+            ("/rooms/12", false),
+            ("/cart?x=/rooms/shop/go", false),
+            ("/go", false),
+        ] {
+            assert_eq!(ways("/").to(told).is_none(), here, "{told}");
+            // On the site's own host such a path is the site's.
+            if told.starts_with('/') && !told.contains("..") {
+                assert!(ways("https://shop.example/sale").to(told).is_some(), "{told}");
+            }
+        }
+    }
+
+    /// In redirect mode the site never asks the gate: nothing on Jari's own origin is a page to land on.
+    #[test]
+    fn jari_s_own_origin_is_no_site_in_redirect_mode() {
+        let ways = |target_url: &str| {
+            let options = HttpOptions::new("https://wait.example".parse().expect("a URL"));
+            let room = RoomDefinition { handover: Handover::Token, ..room(target_url) };
+            WaysBack::new(&options, &room, None)
+        };
+        for told in ["https://wait.example/x", "https://wait.example/admin"] {
+            assert_eq!(ways("https://shop.example/sale").to(told), None);
+            assert_eq!(ways("https://wait.example/sale").to(told).as_deref(), Some(told));
+        }
+        let cart = ways("https://shop.example/sale").to("/cart");
+        assert_eq!(cart.as_deref(), Some("https://shop.example/cart"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use jari_units::{Incarnation, Mark, Seq};
 use crate::cookies::CookieKind;
 use crate::identity::{self, Joiner, PLACE_COOKIE_TTL, ROOM_VISITOR_TTL};
 use crate::leaving;
+use crate::newcomers::{self, Newcomer};
 use crate::original_url;
 use crate::place_view::{self, Seen};
 use crate::problem_response::Refusal;
@@ -30,6 +31,14 @@ pub(crate) struct Told {
     pub created: bool,
 }
 
+/// What a join shows beside its headers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown<'a> {
+    pub entry_token: Option<&'a str>,
+    /// The solution of a challenge.
+    pub solution: Option<&'a str>,
+}
+
 /// Gives whoever asks a place in the room, or finds the one they have.
 ///
 /// # Errors
@@ -38,7 +47,7 @@ pub(crate) async fn join(
     state: &AppState,
     room: &str,
     headers: &HeaderMap,
-    entry_token: Option<&str>,
+    shown: Shown<'_>,
     address: IpAddr,
 ) -> Result<Told, Refusal> {
     let entry = state.room_entry(room)?;
@@ -47,21 +56,24 @@ pub(crate) async fn join(
         let target = goes_on(state, &definition, headers);
         return Err(Refusal::new(Code::NotNeeded).with("target_url", target));
     }
-    let joiner = identity::joiner(state, &definition, headers, entry_token)?;
-    state
-        .join_limiter
-        .join(address)
-        .map_err(|after| Refusal::new(Code::TooManyJoins).poll_after(after))?;
-    state.tenant_limits.join(&definition.tenant)?;
+    let joiner = identity::joiner(state, &definition, headers, shown.entry_token)?;
+    state.join_limiter.join(address)?;
     let runtime = entry.runtime().await?;
     // Whoever has a place that the store has lost shows it first, and then finds it.
-    if let Ok(place) = identity::receipt(state, &definition.id, headers)
-        && place.subject == joiner.subject
-    {
-        know(&runtime, &place).await?;
-        receipts::show(state, &definition, &runtime, headers, &place).await?;
+    let place = identity::receipt(state, &definition.id, headers).ok();
+    let place = place.filter(|place| place.subject == joiner.subject);
+    if let Some(place) = &place {
+        know(&runtime, place).await?;
+        receipts::show(state, &definition, &runtime, headers, place).await?;
     }
-    let joined = runtime.join(joiner.subject).await?;
+    let whose = (joiner.subject, place.as_ref());
+    let joined = if newcomers::is_known(state, &definition, &runtime, headers, whose) {
+        state.tenant_limits.join(&definition.tenant)?;
+        runtime.join(joiner.subject).await?
+    } else {
+        let newcomer = Newcomer { subject: joiner.subject, solution: shown.solution, address };
+        newcomers::join(state, &definition, &runtime, &newcomer).await?
+    };
     let told = tell_joined(state, &definition, &runtime, joiner, &joined)?;
     Ok(lead_back(state, &definition, headers, told))
 }

@@ -7,6 +7,7 @@ mod body;
 mod caching;
 mod connection;
 mod cookie_jar;
+mod events;
 mod names;
 mod onward;
 mod options;
@@ -15,6 +16,7 @@ mod pass_on;
 mod pool;
 mod pulse;
 mod slots;
+mod stay;
 mod told;
 mod troubles;
 mod tunnel;
@@ -30,9 +32,10 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Uri};
 use hyper::body::{Body as _, Incoming};
 
-pub use options::{HostHeader, ProtectOptions, UpstreamLimits};
+pub use options::{HostHeader, ProtectOptions, UpstreamLimits, UpstreamTls};
 use own::Whose;
 use pass_on::Asked;
+pub(crate) use troubles::Reason;
 use upstream::Upstream;
 
 use crate::call_log::{Call, CallLog};
@@ -69,7 +72,7 @@ struct Shared {
 
 impl SiteRoutes {
     /// # Panics
-    /// Where the upstream has no host, which no http URL lacks.
+    /// Where the upstream has no host, which no http or https URL lacks.
     pub(crate) fn new(state: AppState, options: ProtectOptions) -> Self {
         let own = own::router(state.clone());
         let url = &options.upstream;
@@ -77,11 +80,11 @@ impl SiteRoutes {
         let authority = format!("{}:{port}", url.host_str().unwrap_or_default());
         let authority: Authority = authority.parse().expect("an http URL has a host");
         let mut address = http::uri::Parts::default();
-        address.scheme = Some(Scheme::HTTP);
+        address.scheme = Some(if options.is_https() { Scheme::HTTPS } else { Scheme::HTTP });
         address.authority = Some(authority.clone());
         address.path_and_query = Some(PathAndQuery::from_static("/"));
         let address = Uri::from_parts(address).expect("scheme, authority and path make a URI");
-        let upstream = Upstream::new(address, options.limits);
+        let upstream = Upstream::new(address, &options, state.metrics.clone());
         let site = Site { options, authority, upstream };
         let log = CallLog::new(state.clone());
         SiteRoutes(Arc::new(Shared { state, own, site, log }))

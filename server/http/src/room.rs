@@ -7,6 +7,7 @@ mod collector;
 pub(crate) mod counts;
 mod follower;
 mod goodbyes;
+mod history;
 mod hub;
 mod live;
 mod operations;
@@ -199,35 +200,6 @@ impl RoomRuntime {
             Box::pin(self.reach(first)).await;
         }
         Ok(joined)
-    }
-
-    /// Ends a subject's place or pass, whose number is `seq`; then the replica knows of it.
-    ///
-    /// # Errors
-    /// [`BatchError`].
-    pub async fn leave(&self, subject: SubjectKey, seq: Seq) -> Result<LeaveOutcome, BatchError> {
-        let (outcome, mark) = self.leaves.ask(subject).await?;
-        if outcome != LeaveOutcome::Unknown {
-            self.goodbyes.note(seq, mark, *self.reached.borrow());
-        }
-        self.reach(mark).await;
-        Ok(outcome)
-    }
-
-    /// First use of a pass.
-    ///
-    /// # Errors
-    /// [`BatchError`].
-    pub async fn claim(&self, pass: PassId) -> Result<PassOutcome, BatchError> {
-        self.claims.ask(pass).await
-    }
-
-    /// Slides a pass's end at once; where that can wait, [`RoomRuntime::note_use`].
-    ///
-    /// # Errors
-    /// [`BatchError`].
-    pub async fn touch(&self, pass: PassId) -> Result<PassOutcome, BatchError> {
-        self.touches.ask(pass).await
     }
 
     /// Notes the use of a pass; its end slides with the next flush.

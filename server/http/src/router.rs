@@ -14,8 +14,8 @@ use crate::call_log::{CallLog, log_call};
 use crate::elsewhere::{api_of, pages_of};
 use crate::guard;
 use crate::handlers::{
-    admin, admit, entries, events, gate, join, key_set, passes, place, room, signal, steer,
-    visitors,
+    admin, admit, challenge, entries, events, gate, join, key_set, passes, place, room, signal,
+    steer, visitors,
 };
 use crate::pages;
 use crate::problem_response::Refusal;
@@ -81,6 +81,7 @@ fn gate() -> OpenApiRouter<AppState> {
 fn visitors() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(visitors::create))
+        .routes(routes!(challenge::show))
         .routes(routes!(join::join))
         .routes(routes!(place::ask, place::leave))
         .routes(routes!(room::show))
@@ -136,6 +137,7 @@ fn changes() -> OpenApiRouter<AppState> {
         .routes(routes!(admin::keys::rotate))
         .routes(routes!(admin::site_keys::list))
         .routes(routes!(admin::site_keys::rotate))
+        .routes(routes!(admin::site_keys::end))
         .routes(routes!(admin::audit::list))
         .route_layer(from_fn(guard::to_its_end))
 }

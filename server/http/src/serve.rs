@@ -146,7 +146,7 @@ impl<R: Routes> Server<R> {
     fn new(state: &AppState, routes: R, speech: Speech) -> Self {
         Server {
             routes,
-            builder: Arc::new(builder(&state.options)),
+            builder: Arc::new(builder(&state.options, speech.switches)),
             slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
             max: state.options.connections.max,
@@ -278,7 +278,8 @@ fn tune(socket: &TcpStream, write_stall: Duration) {
     }
 }
 
-fn builder(options: &HttpOptions) -> Builder<TokioExecutor> {
+/// `switches`: connections may leave HTTP, which over HTTP/2 a single stream does (RFC 8441).
+fn builder(options: &HttpOptions, switches: bool) -> Builder<TokioExecutor> {
     let (limits, deadlines) = (options.connections, options.deadlines);
     let mut builder = Builder::new(TokioExecutor::new());
     builder
@@ -293,6 +294,9 @@ fn builder(options: &HttpOptions) -> Builder<TokioExecutor> {
         .max_header_list_size(u32::try_from(limits.head_max_bytes).unwrap_or(u32::MAX))
         .keep_alive_interval(HTTP2_PING)
         .keep_alive_timeout(HTTP2_PING);
+    if switches {
+        builder.http2().enable_connect_protocol();
+    }
     builder
 }
 

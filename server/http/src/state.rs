@@ -20,9 +20,12 @@ use crate::join_limit::JoinLimiter;
 use crate::leases::Leases;
 use crate::losses::Losses;
 use crate::metrics::Metrics;
+use crate::one_line::OneLine;
 use crate::operator_feed::OperatorFeed;
 use crate::options::HttpOptions;
+use crate::pass_limit::PassLimiter;
 use crate::problem_response::Refusal;
+use crate::readiness::Readiness;
 use crate::room::RoomRuntime;
 use crate::site_keys::SiteKeys;
 use crate::store_calls::StoreCalls;
@@ -73,6 +76,7 @@ pub struct Shared {
     pub store_health: Arc<StoreHealth>,
     pub jitter: Arc<Jitter>,
     pub join_limiter: JoinLimiter,
+    pub(crate) pass_limiter: PassLimiter,
     pub stream_keys: StreamKeys,
     pub stream_slots: StreamSlots,
     pub(crate) stream_hub: StreamHub,
@@ -80,6 +84,8 @@ pub struct Shared {
     /// One-time tokens that this node has made.
     pub(crate) tokens_made: AtomicU64,
     pub drain: Drain,
+    pub(crate) readiness: Readiness,
+    pub(crate) one_line: OneLine,
     /// Requests that may still be taken on.
     pub in_flight: Semaphore,
     /// Connections that may still be opened, by all listeners for visitors together.
@@ -95,6 +101,9 @@ pub enum StartError {
     Store(#[from] StoreError),
     #[error(transparent)]
     LineInUse(PrepareError),
+    /// Another node of these records has other lines.
+    #[error("{0}")]
+    LinesApart(String),
 }
 
 impl From<PrepareError> for StartError {
@@ -136,6 +145,9 @@ impl AppState {
         let (health, joins) = (store_health.clone(), options.joins);
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), health, joins));
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
+        let one_line = OneLine::new(losses.node, clock.now());
+        let agree = one_line.start(&*store, &*control, &*clock).await?;
+        agree.map_err(StartError::LinesApart)?;
         let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;
         let tenants = Tenants::new(control.tenants().await?);
@@ -143,7 +155,8 @@ impl AppState {
         let site_keys = SiteKeys::load(control.clone()).await?;
         let tenant_limits = TenantLimits::new(&control.tenants().await?);
         let tracer = traces.map(|to| Arc::new(Tracer::new(to, clock.clone(), &*entropy)));
-        let join_limiter = JoinLimiter::new(options.join_limit, &*entropy);
+        let join_limiter = JoinLimiter::new(&options, &*entropy);
+        let pass_limiter = PassLimiter::new(options.pass_limit, &*entropy);
         let in_flight = Semaphore::new(options.connections.in_flight_max);
         let connection_slots = Arc::new(Semaphore::new(options.connections.max));
         let stream_slots = StreamSlots::new(options.streams);
@@ -167,12 +180,15 @@ impl AppState {
             store_health,
             jitter,
             join_limiter,
+            pass_limiter,
             stream_keys: StreamKeys::default(),
             stream_slots,
             stream_hub: StreamHub::default(),
             operator_feed,
             tokens_made: AtomicU64::new(0),
             drain: Drain::default(),
+            readiness: Readiness::default(),
+            one_line,
             in_flight,
             connection_slots,
         })))

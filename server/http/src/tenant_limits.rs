@@ -11,8 +11,8 @@ use jari_ports::{Tenant, TenantLimits as Limits};
 use jari_units::TenantId;
 use tokio::time::Instant;
 
-use crate::join_limit::{PER_MINUTE, take};
 use crate::problem_response::Refusal;
+use crate::rate_cells::{PER_MINUTE, take};
 
 /// How much of each limit a tenant has used.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Random histories of a room: whole lives of visitors and operators with a moving clock, and how one step is played.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use jari_line::{
@@ -10,6 +11,8 @@ use jari_units::{Millis, PassId, Seq, SubjectKey, Timestamp};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::stores::Size;
 
 /// People in a history: few enough that they meet themselves again.
 pub const PEOPLE: u8 = 40;
@@ -240,11 +243,29 @@ pub fn history(steps: usize) -> impl Strategy<Value = (Settings, Vec<Step>)> {
     (settings(), prop::collection::vec(step(), steps / 2..steps))
 }
 
+/// The seed of a run that is not told another one.
+pub const SEED: u64 = 20_261_130;
+
 /// A runner whose seed is printed. `JARI_SEED` chooses another one; a failure prints the shortest history found.
 #[must_use]
 pub fn runner(name: &str, cases: u32, seed: Option<String>) -> TestRunner {
-    let seed = seed.map_or(20_261_130, |text| text.parse().expect("JARI_SEED is a whole number"));
+    let seed = seed.map_or(SEED, |text| text.parse().expect("JARI_SEED is a whole number"));
     announce(&format!("{name}: {cases} histories, seed {seed} (JARI_SEED={seed} repeats them)"));
+    seeded(cases, seed)
+}
+
+/// What a run of this size draws with [`SEED`], counted and not played.
+pub(crate) fn drawn<H: Strategy>(size: Size, histories: &H, of: fn(H::Value) -> usize) -> usize {
+    let all = Cell::new(0);
+    let counted = seeded(size.histories, SEED).run(histories, |history| {
+        all.set(all.get() + of(history));
+        Ok(())
+    });
+    counted.expect("nothing is checked");
+    all.get()
+}
+
+fn seeded(cases: u32, seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
     let config = Config {

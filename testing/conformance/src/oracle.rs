@@ -16,6 +16,7 @@ use proptest::test_runner::TestCaseError;
 
 use crate::Harness;
 use crate::history::{self, Known, START, Step, by_name, people};
+use crate::stores::Size;
 
 /// How much a run covered.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +73,12 @@ pub fn check_histories(
     }
     history::announce(&format!("{name}: {:?}", covered.get()));
     covered.get()
+}
+
+/// How many steps the histories of this size have with the seed that is used where none is asked for: drawn, not played.
+#[must_use]
+pub fn steps_in_all(size: Size) -> usize {
+    history::drawn(size, &history::history(size.steps_max), |(_, steps)| steps.len())
 }
 
 /// A store and the core that it must equal.

@@ -14,6 +14,7 @@ use proptest::test_runner::TestCaseError;
 use crate::Losing;
 use crate::history::{self, Step, person};
 use crate::oracle::{BlockOn, Checked, Pair, differ, failed, same};
+use crate::stores::Size;
 
 /// Replicas that nodes keep in a history.
 const REPLICAS_MAX: usize = 6;
@@ -72,6 +73,17 @@ fn step() -> impl Strategy<Value = LossStep> {
     ]
 }
 
+/// The first settings and `steps` steps.
+fn histories(steps: usize) -> impl Strategy<Value = (Settings, Vec<LossStep>)> {
+    (history::settings(), prop::collection::vec(step(), steps / 2..steps))
+}
+
+/// As [`crate::oracle::steps_in_all`].
+#[must_use]
+pub fn steps_in_all(size: Size) -> usize {
+    history::drawn(size, &histories(size.steps_max), |(_, steps)| steps.len())
+}
+
 /// Plays `cases` histories of up to `steps` steps, each on a fresh store from `start`.
 ///
 /// # Panics
@@ -86,8 +98,7 @@ pub fn check_histories(
     let name = &format!("{name}, losses");
     let mut runner = history::runner(name, cases, seed);
     let covered = Cell::new(Covered::default());
-    let histories = (history::settings(), prop::collection::vec(step(), steps / 2..steps));
-    let outcome = runner.run(&histories, |(settings, steps)| {
+    let outcome = runner.run(&histories(steps), |(settings, steps)| {
         let mut harness = start();
         let seen = Cell::new(covered.get());
         block_on(Box::pin(async {

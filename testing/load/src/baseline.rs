@@ -1,5 +1,6 @@
 //! The baseline: handlers that do nothing, served as Jari serves its own. Same listener, layers, runtime, allocator and
-//! log level, so that the ratio to it is what Jari's handlers and its line cost; or, with `--plain`, on axum alone.
+//! log level, so that the ratio to it is what Jari's handlers and its line cost; or, with `--plain`, on axum alone,
+//! with pages that count how many of them are worked on at once.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +23,7 @@ use jari_records::Records;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
-use crate::empty;
+use crate::{empty, held};
 
 /// Files that are no connections: as much as `jari serve` keeps back.
 const FILES_RESERVED: u64 = 256;
@@ -32,7 +33,7 @@ pub(crate) struct BaselineArgs {
     /// Port on 127.0.0.1; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Without Jari's layers and listener: axum alone
+    /// Without Jari's layers and listener: axum alone, as a site to be protected
     #[arg(long)]
     plain: bool,
     /// The room that requests will name: the layers know it, as they know a real one
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &BaselineArgs) -> Result<()> {
         let told = || writeln!(std::io::stdout(), "baseline on http://{address}");
         if args.plain {
             told()?;
-            return Ok(axum::serve(listener, empty::routes()).await?);
+            return Ok(axum::serve(listener, empty::routes().merge(held::routes())).await?);
         }
         log(&args.log_level)?;
         let folder = tempfile::tempdir().context("no temporary folder")?;
@@ -137,6 +138,7 @@ fn definition(room: &str, clock: &dyn Clock) -> Result<RoomDefinition> {
         target_url: "/".to_owned(),
         on_store_failure: OnStoreFailure::Wait,
         handover: jari_ports::Handover::Cookie,
+        challenge: jari_ports::Challenge::default(),
         settings: jari_line::Settings::default(),
         version: 0,
         created_at: clock.now(),

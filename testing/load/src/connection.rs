@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -61,6 +61,19 @@ impl Connection {
         bearer: Option<&str>,
         json: Bytes,
     ) -> Result<(StatusCode, Bytes)> {
+        let request = self.request(method, path, bearer, json)?;
+        let exchanged = timeout(ANSWER_MAX, self.exchange(request)).await;
+        let answer = exchanged.context("no answer in time")??;
+        Ok((answer.status(), answer.into_body()))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        bearer: Option<&str>,
+        json: Bytes,
+    ) -> Result<Request<Full<Bytes>>> {
         let mut request =
             Request::builder().method(method).uri(path).header(http::header::HOST, &self.host);
         if let Some(token) = bearer {
@@ -69,14 +82,23 @@ impl Connection {
         if !json.is_empty() {
             request = request.header(http::header::CONTENT_TYPE, "application/json");
         }
-        let request = request.body(Full::new(json))?;
+        Ok(request.body(Full::new(json))?)
+    }
+
+    /// Asks without a body and reads the whole answer, with its head.
+    pub(crate) async fn answer(
+        &mut self,
+        method: Method,
+        path: &str,
+        bearer: Option<&str>,
+    ) -> Result<Response<Bytes>> {
+        let request = self.request(method, path, bearer, Bytes::new())?;
         timeout(ANSWER_MAX, self.exchange(request)).await.context("no answer in time")?
     }
 
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes)> {
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>> {
         self.send.ready().await?;
-        let answer = self.send.send_request(request).await?;
-        let status = answer.status();
-        Ok((status, answer.into_body().collect().await?.to_bytes()))
+        let (head, body) = self.send.send_request(request).await?.into_parts();
+        Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 }

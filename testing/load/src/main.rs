@@ -4,6 +4,7 @@ mod aim;
 mod asking;
 mod back;
 mod baseline;
+mod burst;
 mod closed;
 mod connection;
 mod dial;
@@ -11,8 +12,10 @@ mod empty;
 mod found;
 mod grow;
 mod heard;
+mod held;
 mod open;
 mod passes;
+mod pool;
 mod prepare;
 mod probe;
 mod process;
@@ -63,6 +66,8 @@ enum Load {
     Wait(wait::WaitArgs),
     /// Register, subscribe, allow: arrivals by a schedule, a stream each, and a tenant who admits once a second
     Rush(rush::RushArgs),
+    /// Everybody at once at a quiet protected site: who walks in, who queues, and what reaches the site
+    Burst(burst::BurstArgs),
     /// Wait until a server that was started again answers for old places as it did
     Back(back::BackArgs),
     /// Serve the baseline: handlers that do nothing, behind Jari's own layers
@@ -81,6 +86,7 @@ fn main() -> Result<()> {
         Load::Grow(args) => grow::run(&args),
         Load::Wait(args) => wait::run(&args),
         Load::Rush(args) => rush::run(&args),
+        Load::Burst(args) => burst::run(&args),
         Load::Back(args) => back::run(&args),
         Load::Baseline(args) => baseline::run(&args),
     }

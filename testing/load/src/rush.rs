@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::Result;
 use clap::Args;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, interval, sleep, sleep_until};
 
@@ -22,6 +21,7 @@ use self::report::{RushReport, Sample};
 use crate::aim::Aim;
 use crate::connection::Connection;
 use crate::found::Found;
+use crate::pool::Pool;
 use crate::schedule::{Schedule, Stage};
 
 /// Connections that register people: as many may be on their way at once.
@@ -68,9 +68,8 @@ struct World {
     aim: Aim,
     places: String,
     late_max: Duration,
-    /// Idle connections, and how many may register at once.
-    pool: Mutex<Vec<Connection>>,
-    registering: Semaphore,
+    /// Over which people register.
+    registering: Pool,
     counts: Counts,
     noticed: Mutex<Vec<Noticed>>,
     /// From when an arrival was due to its place.
@@ -102,8 +101,7 @@ impl World {
             aim: args.aim.clone(),
             places: format!("/v1/rooms/{}/places", args.aim.room),
             late_max: Duration::from_millis(args.late_max_ms),
-            pool: Mutex::default(),
-            registering: Semaphore::new(REGISTERING),
+            registering: Pool::new(REGISTERING),
             counts,
             noticed: Mutex::default(),
             registered: Mutex::default(),

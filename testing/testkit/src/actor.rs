@@ -1,13 +1,13 @@
 //! People and sites that use a server: each speaks HTTP as its kind does.
 
 use jari_api::admin::{HistoryList, RoomHistory, RoomStats};
-use jari_api::{EntryCreated, PlaceView, VisitorCreated};
+use jari_api::{EntryCreated, PlaceStatus, PlaceView, VisitorCreated};
 use reqwest::{Client, Method, RequestBuilder};
 use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use crate::{Answer, SseStream};
+use crate::{Answer, SseStream, eventually};
 
 async fn send(request: RequestBuilder) -> Answer {
     Answer::read(request.send().await.expect("the server answers")).await
@@ -28,6 +28,12 @@ impl Visitor {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .expect("an HTTP client can be made");
+        Visitor { client, url }
+    }
+
+    /// Somebody with this browser of their own.
+    #[must_use]
+    pub fn with(client: Client, url: Url) -> Self {
         Visitor { client, url }
     }
 
@@ -71,6 +77,24 @@ impl Visitor {
         let answer = self.join(room).await;
         assert!(answer.status.is_success(), "{} {}", answer.status, answer.text());
         answer.json()
+    }
+
+    /// On a site's own origin: joins a room as its page below `/.jari/` does, and waits for the pass.
+    ///
+    /// # Panics
+    /// Where it gets no place, or is not admitted within a minute.
+    pub async fn enter(&self, room: &str) -> PlaceView {
+        let post = |path: &str| self.request(Method::POST, path);
+        send(post("/.jari/v1/visitors")).await.expect(201);
+        let places = format!("/.jari/v1/rooms/{room}/places");
+        let joined = send(post(&places)).await;
+        assert!(joined.status.is_success(), "{} {}", joined.status, joined.text());
+        eventually("the visitor is admitted", async || {
+            let answer = self.get(&format!("{places}/me")).await;
+            let place = (answer.status == 200).then(|| answer.json::<PlaceView>())?;
+            (place.status == PlaceStatus::Admitted).then_some(place)
+        })
+        .await
     }
 
     /// Asks how it stands.

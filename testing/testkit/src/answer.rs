@@ -14,7 +14,11 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(crate) async fn read(response: reqwest::Response) -> Self {
+    /// Reads an answer to its end.
+    ///
+    /// # Panics
+    /// Where it breaks off.
+    pub async fn read(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.bytes().await.expect("the answer's body arrives").to_vec();
         Answer { status, headers, body }

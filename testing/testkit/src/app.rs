@@ -216,6 +216,8 @@ impl TestApp {
             target_url: "/target".to_owned(),
             on_store_failure: Default::default(),
             handover: Default::default(),
+            challenge: Default::default(),
+            challenge_difficulty: jari_ports::Challenge::default().difficulty,
             settings: SettingsBody::default(),
         };
         change(&mut room);

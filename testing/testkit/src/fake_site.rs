@@ -162,7 +162,9 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         "upload" => upload(request).await,
         "download" => download(query.as_deref()),
         "socket" => socket(request),
-        "events" => events(),
+        "events" => events(Some(3)),
+        "ticks" => events(None),
+        "drip" => drip(query.as_deref()),
         "never" => std::future::pending().await,
         "cookies" => cookies(),
         "hold" => hold(query.as_deref()).await,
@@ -226,16 +228,26 @@ fn socket(mut request: Request) -> Response {
     (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
 }
 
-/// Three events, one after the other, and then silence.
-fn events() -> Response {
-    let events = stream::unfold(0, async |no| {
-        if no == 3 {
+/// So many events, one after the other, and then silence; or one after the other for ever.
+fn events(count: Option<usize>) -> Response {
+    let events = stream::unfold(0, move |no| async move {
+        if Some(no) == count {
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(EVENT_EVERY).await;
         Some((Ok::<_, std::convert::Infallible>(format!("data: {no}\n\n")), no + 1))
     });
     ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
+}
+
+/// A download that takes its time: as many bytes as the query says, one after the other.
+fn drip(query: Option<&str>) -> Response {
+    let count: usize = query.and_then(|query| query.parse().ok()).unwrap_or(0);
+    let bytes = stream::unfold(0, move |no| async move {
+        tokio::time::sleep(EVENT_EVERY).await;
+        (no < count).then(|| (Ok::<_, std::convert::Infallible>(Bytes::from_static(b"x")), no + 1))
+    });
+    ([(CONTENT_TYPE, "application/octet-stream")], Body::from_stream(bytes)).into_response()
 }
 
 /// Cookies of its own, and such as it must not set.

@@ -12,6 +12,7 @@ mod example_site;
 mod fake_site;
 mod leases;
 mod process;
+pub mod spellings;
 mod sse;
 
 pub use actor::{Integrator, Operator, Visitor};

@@ -229,6 +229,14 @@ impl Process {
         self.signal("TERM").await;
     }
 
+    /// Tells it to read its files again (SIGHUP).
+    ///
+    /// # Panics
+    /// Where the signal cannot be sent.
+    pub async fn hang_up(&self) {
+        self.signal("HUP").await;
+    }
+
     /// Stops it where it stands (SIGSTOP): it does nothing, and its connections stay open.
     ///
     /// # Panics

@@ -1,7 +1,8 @@
 // Carries out what an operator asked for: says how it went, and what was wrong with which field.
 import { useState } from "preact/hooks";
 import { Refused } from "./api";
-import { failed, forgetFailures, problemOf, succeeded } from "./toast";
+import { problemOf } from "./problem";
+import { failed, forgetFailures, succeeded } from "./toast";
 
 export interface Action {
   busy: boolean;
@@ -16,6 +17,9 @@ export interface Action {
 
 // Once it is drawn: who has to mend a field should be in it.
 const focusWrong = () => setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+
+// The same for whoever finished something whose button or form is gone.
+export const focusOn = (id: string) => setTimeout(() => document.getElementById(id)?.focus());
 
 // The fields named here show their problems themselves; any other problem is said for all.
 export function useAction(fields: readonly string[] = []): Action {

@@ -67,3 +67,5 @@ export async function call<T>(method: string, path: string, body?: unknown, head
 }
 
 export const roomPath = (room: string, rest = ""): string => `rooms/${encodeURIComponent(room)}${rest}`;
+
+export const tenantPath = (tenant: string, rest = ""): string => `tenants/${encodeURIComponent(tenant)}${rest}`;

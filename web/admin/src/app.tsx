@@ -6,18 +6,29 @@ import { Confirm } from "./confirm";
 import { feed, type Connection } from "./feed";
 import { Overview } from "./overview";
 import { RoomView } from "./room-view";
+import { SecretOnce } from "./secret";
 import { session, signOut } from "./session";
 import { SignIn } from "./sign-in";
 import { useStore } from "./store";
+import { TenantView } from "./tenant-view";
+import { TenantList } from "./tenants";
 import { clock, language, say, speak } from "./text";
 import { forgetFailures, Toasts } from "./toast";
 
-type Route = { view: "rooms" } | { view: "room"; id: string } | { view: "audit" };
+type Route = { view: "rooms" | "tenants" | "audit" } | { view: "room" | "tenant"; id: string };
+
+// Views by their place in the menu; those of one thing set the page's title themselves.
+const MENU = [
+  { view: "rooms", of: "room", name: "rooms", title: "rooms" },
+  { view: "tenants", of: "tenant", name: "tenants", title: "tenants" },
+  { view: "audit", of: undefined, name: "audit.short", title: "audit.title" },
+] as const;
 
 function routeOf(hash: string): Route {
   const [view, id] = hash.replace(/^#\/?/, "").split("/");
   if (view === "audit") return { view };
   if (view === "rooms" && id) return { view: "room", id };
+  if (view === "tenants") return id ? { view: "tenant", id } : { view };
   return { view: "rooms" };
 }
 
@@ -100,10 +111,11 @@ function Console() {
   const route = useRoute();
   const { connection, frame, restarts } = useStore(feed);
   const main = useRef<HTMLElement>(null);
-  const shown = route.view === "room" ? `room/${route.id}` : route.view;
+  const shown = "id" in route ? `${route.view}/${route.id}` : route.view;
   const first = useRef(true);
   useEffect(() => {
-    if (route.view !== "room") document.title = `${say(route.view === "audit" ? "audit.title" : "rooms")} · ${say("brand")}`;
+    const listed = MENU.find(({ view }) => view === route.view);
+    if (listed) document.title = `${say(listed.title)} · ${say("brand")}`;
   }, [shown, language.value]);
   useEffect(() => {
     // Who came by a link reads on where the new view begins.
@@ -118,8 +130,9 @@ function Console() {
       <header class="top">
         <a class="brand" href="#/">{say("brand")}</a>
         <nav aria-label={say("menu")}>
-          <a href="#/" aria-current={route.view === "audit" ? undefined : "page"}>{say("rooms")}</a>
-          <a href="#/audit" aria-current={route.view === "audit" ? "page" : undefined}>{say("audit.short")}</a>
+          {MENU.map(({ view, of, name }) => (
+            <a key={view} href={view === "rooms" ? "#/" : `#/${view}`} aria-current={route.view === view || route.view === of ? "page" : undefined}>{say(name)}</a>
+          ))}
         </nav>
         <Link connection={connection} at={frame?.at} restarts={restarts} />
         <div class="row tools">
@@ -131,10 +144,13 @@ function Console() {
         <Alarms />
         {route.view === "rooms" && <Overview />}
         {route.view === "room" && <RoomView key={route.id} id={route.id} />}
+        {route.view === "tenants" && <TenantList />}
+        {route.view === "tenant" && <TenantView key={route.id} id={route.id} />}
         {route.view === "audit" && <Audit />}
       </main>
       <footer><a href="/admin/licenses.txt">{say("licenses")}</a></footer>
       <Confirm />
+      <SecretOnce />
       <Toasts />
     </>
   );

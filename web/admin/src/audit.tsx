@@ -1,8 +1,9 @@
-// Who did what: the trail of one room or of everything, newest first. Nothing in it can be changed from here.
+// Who did what: the trail of one room, of one tenant or of everything, newest first. Nothing in it can be changed from here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "./api";
 import { difference } from "./difference";
 import { feed } from "./feed";
+import { paced } from "./paced";
 import { ownKeyId } from "./session";
 import { useStore } from "./store";
 import { moment, say, sayOr } from "./text";
@@ -30,21 +31,6 @@ async function loadKeyNames(entries: AuditEntry[]): Promise<void> {
   keyNames = Object.fromEntries(keys.map(({ id, name }) => [id, name]));
   // One that is not among them is shown as its id, and not asked for again.
   for (const id of ids) askedFor.add(id);
-}
-
-// Runs at once, then at most once in `ms` and never twice at a time; what is asked meanwhile is one more run.
-function paced(run: () => Promise<void>, ms: number): () => void {
-  let [busy, again] = [false, false];
-  const go = async () => {
-    again = busy;
-    if (busy) return;
-    busy = true;
-    // A trail that cannot be read now is read with the next change or in a moment.
-    await Promise.all([run().catch(() => undefined), new Promise((done) => setTimeout(done, ms))]);
-    busy = false;
-    if (again) void go();
-  };
-  return () => void go();
 }
 
 function actorOf(entry: AuditEntry): string {
@@ -106,9 +92,9 @@ interface Trail {
   next?: number | undefined;
 }
 
-async function pageOf(room: string | undefined, before?: number): Promise<Trail> {
+async function pageOf(target: string | undefined, before?: number): Promise<Trail> {
   const query = new URLSearchParams({ limit: String(PAGE) });
-  if (room) query.set("target", `room:${room}`);
+  if (target) query.set("target", target);
   if (before !== undefined) query.set("before_no", String(before));
   const { entries, next_before_no } = await call<AuditPage>("GET", `audit?${query}`);
   return { entries, next: next_before_no };
@@ -117,10 +103,10 @@ async function pageOf(room: string | undefined, before?: number): Promise<Trail>
 const lowest = ({ entries }: Trail): number => entries.at(-1)?.no ?? 0;
 
 // The newest entries, read on until they meet the one that is shown as the newest.
-async function newestOf(room: string | undefined, shown: number | undefined): Promise<Trail> {
-  let trail = await pageOf(room);
+async function newestOf(target: string | undefined, shown: number | undefined): Promise<Trail> {
+  let trail = await pageOf(target);
   for (let pages = 1; shown !== undefined && lowest(trail) > shown && trail.next !== undefined && pages < MEET_PAGES; pages += 1) {
-    const { entries, next } = await pageOf(room, trail.next);
+    const { entries, next } = await pageOf(target, trail.next);
     trail = { entries: [...trail.entries, ...entries], next };
   }
   return trail;
@@ -134,7 +120,8 @@ function joined(newest: Trail, old: Trail | undefined): Trail {
   return meet && older.length > 0 ? { entries: [...newest.entries, ...older], next: old?.next } : newest;
 }
 
-export function Audit({ room }: { room?: string }) {
+// `target` as entries name it: `room:shop`, `tenant:opera`.
+export function Audit({ target }: { target?: string }) {
   const { frame } = useStore(feed);
   const [trail, setTrail] = useState<Trail | undefined>();
   const shown = useRef<number | undefined>(undefined);
@@ -145,7 +132,7 @@ export function Audit({ room }: { room?: string }) {
     let gone = false;
     again.current = paced(async () => {
       if (gone) return;
-      const newest = await newestOf(room, shown.current);
+      const newest = await newestOf(target, shown.current);
       await loadKeyNames(newest.entries).catch(() => undefined); // Ids are names enough until the next time.
       if (!gone) setTrail((old) => joined(newest, old));
     }, EVERY_MS);
@@ -154,12 +141,12 @@ export function Audit({ room }: { room?: string }) {
       gone = true;
       clearInterval(timer);
     };
-  }, [room]);
-  useEffect(() => again.current(), [room, changes]);
+  }, [target]);
+  useEffect(() => again.current(), [target, changes]);
   const more = async () => {
     if (!trail) return;
     try {
-      const older = await pageOf(room, trail.next);
+      const older = await pageOf(target, trail.next);
       await loadKeyNames(older.entries).catch(() => undefined);
       // Unless the trail began anew meanwhile: these would not go on where it ends.
       setTrail((old) => (old && lowest(old) === lowest(trail) ? { ...older, entries: [...old.entries, ...older.entries] } : old));
@@ -169,10 +156,10 @@ export function Audit({ room }: { room?: string }) {
   };
   return (
     <section class="card" aria-labelledby="audit-title">
-      {room ? <h2 id="audit-title">{say("audit.title")}</h2> : <h1 id="audit-title">{say("audit.title")}</h1>}
+      {target ? <h2 id="audit-title">{say("audit.title")}</h2> : <h1 id="audit-title">{say("audit.title")}</h1>}
       {!trail && <p class="soft">{say("loading")}</p>}
       {trail?.entries.length === 0 && <p class="soft">{say("audit.none")}</p>}
-      <ol class="entries">{trail?.entries.map((entry) => <Entry key={entry.no} entry={entry} own={room !== undefined} />)}</ol>
+      <ol class="entries">{trail?.entries.map((entry) => <Entry key={entry.no} entry={entry} own={target !== undefined} />)}</ol>
       {trail?.next !== undefined && <button type="button" class="quiet" onClick={more}>{say("audit.more")}</button>}
     </section>
   );

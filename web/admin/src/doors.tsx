@@ -35,7 +35,7 @@ function CloseForm({ room, done }: { room: RoomLive; done: () => void }) {
       };
       await call("POST", roomPath(room.room, "/close"), body);
     };
-    if (await run(say("done.close"), close)) done();
+    if (await run(say("doors.close"), close, () => say("done.close"))) done();
   };
   return (
     <form ref={form} onSubmit={submit} class="fields inset" noValidate>
@@ -73,7 +73,7 @@ export function Doors({ room }: { room: RoomLive }) {
   const [closing, setClosing] = useState(false);
   const { busy, run } = useAction();
   const post = (action: string, done: string, body: unknown = {}) =>
-    run(done, () => call("POST", roomPath(room.room, `/${action}`), body));
+    run(say("doors.title"), () => call("POST", roomPath(room.room, `/${action}`), body), () => done);
   const open = async () => {
     const early = room.state === "not_open";
     const asked = { about: nameOf(room), title: say("confirm.open"), text: say("confirm.open_text"), yes: say("doors.open") };

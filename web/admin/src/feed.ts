@@ -40,6 +40,13 @@ export function seriesOf(room: string): Series {
   return series;
 }
 
+// Whether a time has come by the server's clock, where it has told it: a screen's own may be wrong.
+export function hasCome(time: string | undefined): boolean {
+  if (time === undefined) return false;
+  const { frame } = feed.value;
+  return Date.parse(time) <= (frame ? Date.parse(frame.at) : Date.now());
+}
+
 // A flow of a room per second, as a mean over the last seconds.
 export function perSecond(room: string, flow: keyof Did): number {
   const dids = recent.get(room) ?? [];

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "./action";
 import { call, Refused } from "./api";
+import { Drafts, type Draft } from "./draft";
 import { Field } from "./field";
 import { stopsOnlyIfMeant, unread } from "./number";
 import { say } from "./text";
@@ -9,62 +10,40 @@ import { failed } from "./toast";
 import type { GroupDefinition } from "./wire";
 
 const FIELDS = ["capacity", "rate_per_s", "burst"] as const;
-type Draft = Record<(typeof FIELDS)[number], string>;
-
-interface Form {
-  base: GroupDefinition;
-  draft: Draft;
-  // What another has set meanwhile in a field that was typed into.
-  clashes: Partial<Draft>;
-}
-
-const draftOf = (limits: GroupDefinition): Draft =>
-  Object.fromEntries(FIELDS.map((name) => [name, String(limits[name])])) as Draft;
-
-// What was typed stays, the rest is as it is now.
-function rebased(form: Form | undefined, now: GroupDefinition): Form {
-  const is = draftOf(now);
-  if (!form) return { base: now, draft: is, clashes: {} };
-  const was = draftOf(form.base);
-  const [draft, clashes] = [{ ...form.draft }, { ...form.clashes }];
-  for (const name of FIELDS) {
-    if (draft[name] === was[name]) draft[name] = is[name];
-    else if (is[name] !== was[name]) clashes[name] = is[name];
-    if (draft[name] === is[name]) delete clashes[name];
-  }
-  return { base: now, draft, clashes };
-}
+const DRAFTS = new Drafts(
+  (limits: GroupDefinition) => ({ capacity: String(limits.capacity), rate_per_s: String(limits.rate_per_s), burst: String(limits.burst) }),
+);
 
 export function GroupForm({ group, done }: { group: string; done: () => void }) {
-  const [form, setForm] = useState<Form | undefined>();
+  const [form, setForm] = useState<Draft<GroupDefinition, (typeof FIELDS)[number]> | undefined>();
   const { busy, problems, clear, wrong, run } = useAction(FIELDS);
   const path = `groups/${encodeURIComponent(group)}`;
   const read = async () => {
     try {
       const now = await call<GroupDefinition>("GET", path);
-      setForm((old) => rebased(old, now));
+      setForm((old) => (old ? DRAFTS.rebased(old, now, true) : DRAFTS.fresh(now)));
     } catch (error) {
       failed(say("change_limits"), error);
     }
   };
   useEffect(() => void read(), [path]);
   if (!form) return <p class="soft">{say("loading")}</p>;
-  const { base, draft, clashes } = form;
+  const { base, texts, known, clashes } = form;
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (wrong(unread(draft))) return;
-    const body = { capacity: Number(draft.capacity), rate_per_s: Number(draft.rate_per_s), burst: Number(draft.burst) };
+    if (wrong(unread(texts))) return;
+    const body = { capacity: Number(texts.capacity), rate_per_s: Number(texts.rate_per_s), burst: Number(texts.burst) };
     if (!(await stopsOnlyIfMeant(group, base, body, say("apply")))) return;
     const put = async () => {
       try {
-        await call("PUT", path, body, { "if-match": `"${base.version}"` });
+        await call("PUT", path, body, { "if-match": `"${known}"` });
       } catch (error) {
         // Somebody else was quicker: show what is now, keep what was typed.
         if (error instanceof Refused && error.status === 412) await read();
         throw error;
       }
     };
-    if (await run(say("done.group", { name: group }), put)) done();
+    if (await run(say("change_limits"), put, () => say("done.group", { name: group }))) done();
   };
   return (
     <form onSubmit={submit} class="fields" noValidate>
@@ -73,17 +52,17 @@ export function GroupForm({ group, done }: { group: string; done: () => void }) 
           key={name}
           id={`${group}-${name}`}
           name={say(`field.${name}`)}
-          value={draft[name]}
+          value={texts[name]}
           change={(value) => {
             clear();
-            setForm({ ...form, draft: { ...draft, [name]: value } });
+            setForm({ ...form, texts: { ...texts, [name]: value } });
           }}
           problem={problems[name]}
           news={clashes[name] && say("clash", { value: clashes[name] })}
           type="number"
           min={0}
           step={name === "rate_per_s" ? "any" : 1}
-          changed={draft[name] !== String(base[name])}
+          changed={texts[name] !== String(base[name])}
         />
       ))}
       <div class="row end">

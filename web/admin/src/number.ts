@@ -2,6 +2,9 @@
 import { confirmed } from "./confirm";
 import { say } from "./text";
 
+// Long spans are typed in hours and sent in milliseconds.
+export const HOUR_MS = 3_600_000;
+
 // An empty field is no number; a browser also gives "" for what it cannot read.
 export function typed(value: string): number | undefined {
   const number = Number(value);

@@ -58,3 +58,13 @@ export function Spark({ points, now }: { points: Point[]; now: number }) {
     </svg>
   );
 }
+
+// What is seldom looked at.
+export function Folded({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <details>
+      <summary>{name}</summary>
+      {children}
+    </details>
+  );
+}

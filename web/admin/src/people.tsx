@@ -11,7 +11,7 @@ import type { RoomLive } from "./wire";
 export function Announce({ room }: { room: RoomLive }) {
   const [text, setText] = useState("");
   const { busy, problems, run } = useAction(["text"]);
-  const announce = (words: string, done: string) => run(done, () => call("POST", roomPath(room.room, "/announce"), { text: words }));
+  const announce = (words: string, done: string) => run(say("announce.title"), () => call("POST", roomPath(room.room, "/announce"), { text: words }), () => done);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (text.trim() && (await announce(text.trim(), say("done.announce")))) setText("");

@@ -1,6 +1,7 @@
 // One room: its numbers, its last minutes, its controls and its trail.
 import { useEffect, useRef } from "preact/hooks";
 import { Audit } from "./audit";
+import { ChallengeCard } from "./challenge";
 import { Chart } from "./chart";
 import { Doors } from "./doors";
 import { feed, loadPast, perSecond, seriesOf } from "./feed";
@@ -131,13 +132,14 @@ export function RoomView({ id }: { id: string }) {
         <div class="steer" role="group" aria-label={say("controls")}>
           <Speed key={id} room={room} />
           <ModeCard key={`mode-${id}`} room={room} />
+          {room.identity === "anonymous" && <ChallengeCard key={`challenge-${id}`} room={room} />}
           <AdmitNow room={room} />
           <Announce key={`announce-${id}`} room={room} />
           <Subjects key={`subjects-${id}`} room={room} />
         </div>
         <div class="trail">
           <Refusals refused={room.refused} />
-          <Audit room={id} />
+          <Audit target={`room:${id}`} />
         </div>
       </div>
     </>

@@ -1,5 +1,6 @@
 // What became of an action: said once to everybody, also to those who hear the page.
 import { Lost, Refused } from "./api";
+import { problemOf } from "./problem";
 import { Store, useStore } from "./store";
 import { say, sayOr } from "./text";
 
@@ -31,13 +32,6 @@ export function wordsOf(error: unknown): string {
   if (!(error instanceof Refused)) return say("error.unknown", { text: String(error) });
   const told = sayOr(`code.${error.code}`, error.problem ?? say("error.unknown", { text: error.code || String(error.status) }));
   return error.field ? `${sayOr(`field.${error.field}`, error.field)}: ${problemOf(error)}` : told;
-}
-
-// The problem of a field: bounds in the operator's language, the rest as the server says it.
-export function problemOf(error: Refused): string {
-  const bounds = /is not in (\d+)\.\.=(\d+)/.exec(error.problem ?? "");
-  if (bounds) return say("error.bounds", { min: Number(bounds[1]).toLocaleString(), max: Number(bounds[2]).toLocaleString() });
-  return error.problem ?? sayOr(`code.${error.code}`, error.code);
 }
 
 // A failure stays until it is read away, the next try, or another view.

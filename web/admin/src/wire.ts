@@ -3,6 +3,7 @@
 export type LineState = "open" | "paused" | "not_open" | "closed" | "sold_out" | "off";
 export type PacerKind = "fixed" | "aimd" | "manual" | "signal";
 export type Mode = "on" | "off" | "auto" | "shadow";
+export type ChallengeKind = "off" | "proof_of_work";
 export type QueueReason = "live" | "arrivals" | "line";
 export type LoadLevel = "ok" | "busy" | "overloaded";
 
@@ -145,6 +146,8 @@ export interface RoomDefinition {
   room: string;
   version: number;
   target_url: string;
+  challenge: ChallengeKind;
+  challenge_difficulty: number;
   settings: Settings;
 }
 
@@ -174,6 +177,53 @@ export interface AuditPage {
   next_before_no?: number;
 }
 
+export type Scope = "admin" | "tenant";
+
+export interface ApiKey {
+  id: string;
+  tenant: string;
+  scope: Scope;
+  name: string;
+  created_at: string;
+  last_used_at?: string;
+  revoked_at?: string;
+  expires_at?: string;
+}
+
 export interface ApiKeys {
-  keys: { id: string; name: string }[];
+  keys: ApiKey[];
+}
+
+// The only answer that holds the key itself.
+export interface ApiKeyCreated {
+  id: string;
+  key: string;
+}
+
+export interface SiteKey {
+  id: string;
+  created_at: string;
+  signs_from: string;
+  ends_at?: string;
+  signs: boolean;
+}
+
+export interface SiteKeys {
+  keys: SiteKey[];
+}
+
+export interface Tenant {
+  tenant: string;
+  name: string;
+  rooms_max: number;
+  joins_per_minute: number;
+  entries_per_minute: number;
+  return_urls: string[];
+  cors_origins: string[];
+  version: number;
+  rooms: string[];
+}
+
+export interface Tenants {
+  tenants: Tenant[];
 }

@@ -1,6 +1,7 @@
-//! `cargo xtask bench gate`: what a pass costs to check, and what it costs to stand before a site. Each part starts what it
-//! needs; here is which are wanted.
+//! `cargo xtask bench gate`: what a pass costs to check, and what it costs to stand before a site, and how it holds when
+//! everybody comes at once. Each part starts what it needs; here is which are wanted.
 
+mod auto;
 mod checks;
 mod connections;
 mod nginx;
@@ -38,16 +39,19 @@ enum Part {
     Pages,
     /// What 10,000 requests leave of connections to the site
     Connections,
+    /// 5,000 people at once at a quiet site whose room queues by itself
+    Auto,
 }
 
 impl Part {
-    const ALL: [Part; 3] = [Part::Checks, Part::Pages, Part::Connections];
+    const ALL: [Part; 4] = [Part::Checks, Part::Pages, Part::Connections, Part::Auto];
 
     fn measure(self, setting: &Setting) -> Result<Measured> {
         match self {
             Part::Checks => checks::measure(setting),
             Part::Pages => pages::measure(setting),
             Part::Connections => connections::measure(setting),
+            Part::Auto => auto::measure(setting),
         }
     }
 }

@@ -9,14 +9,15 @@ use anyhow::{Context, Result};
 use super::entry::{Entry, number};
 use super::pictures::Picture;
 use crate::command::{command, output};
+use crate::marks::between_marks;
 
 /// The page, and where its pictures lie.
 const PAGE: &str = "docs/reference/benchmarks.md";
 const PICTURES: &str = "docs/images";
 
-/// Between which marks a bench's results stand.
-fn marks(bench: &str) -> [String; 2] {
-    ["begin", "end"].map(|end| format!("<!-- bench {bench}: {end} -->"))
+/// The name of the marks between which a bench's results stand.
+fn marks_of(bench: &str) -> String {
+    format!("bench {bench}")
 }
 
 /// Writes both for the bench of this name; `from` is where the pictures are.
@@ -29,7 +30,8 @@ pub(super) fn write(
 ) -> Result<()> {
     let page = root.join(PAGE);
     let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
-    let text = replaced(&text, bench, &section(&machine(root)?, entries, pictures))?;
+    let text =
+        between_marks(&text, &marks_of(bench), &section(&machine(root)?, entries, pictures))?;
     fs::write(&page, text).with_context(|| format!("cannot write {PAGE}"))?;
     let images = root.join(PICTURES);
     fs::create_dir_all(&images)?;
@@ -69,18 +71,11 @@ fn section(machine: &str, entries: &[Entry], pictures: &[Picture]) -> String {
     text
 }
 
-/// The page with the section between the bench's marks.
-fn replaced(page: &str, bench: &str, section: &str) -> Result<String> {
-    let [begin, end] = marks(bench);
-    let (before, rest) = page.split_once(&begin).context("the page has no mark to begin at")?;
-    let (_, after) = rest.split_once(&end).context("the page has no mark to end at")?;
-    Ok(format!("{before}{begin}\n{section}\n{end}{after}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::entry::Bar;
     use super::*;
+    use crate::marks::marks;
 
     #[test]
     fn the_page_and_its_pictures_are_written() {
@@ -88,7 +83,8 @@ mod tests {
         let (page, from) = (root.path().join(PAGE), root.path().join("from"));
         fs::create_dir_all(page.parent().expect("it has one")).expect("made");
         fs::create_dir_all(&from).expect("made");
-        fs::write(&page, format!("# A\n{}\n", marks("line").join("\n"))).expect("written");
+        fs::write(&page, format!("# A\n{}\n", marks(&marks_of("line")).join("\n")))
+            .expect("written");
         let picture =
             Picture { name: "a_b".to_owned(), title: "A, B".to_owned(), panels: Vec::new() };
         fs::write(from.join("bench-a-b.svg"), "<svg/>").expect("written");
@@ -110,13 +106,14 @@ mod tests {
         let section = section("2 cores", &entries, &[]);
         assert!(section.contains("| `joins.p99` | 12.0 | ms | &lt; 15 | yes |\n"));
         assert!(section.contains("| `joins.per_s` | 40,000 | 1/s |  |  |\n"));
-        let (other, own) = (marks("redis").join("kept"), marks("line").join("stale"));
+        let (other, own) =
+            (marks(&marks_of("redis")).join("kept"), marks(&marks_of("line")).join("stale"));
         let page = format!("# A\n{other}\n{own}\n## B\n");
-        let once = replaced(&page, "line", &section).expect("both marks");
+        let once = between_marks(&page, "bench line", &section).expect("both marks");
         assert!(once.starts_with("# A\n") && once.ends_with("\n## B\n"), "{once}");
         assert!(!once.contains("stale") && once.contains("kept"), "{once}");
-        let again = replaced(&once, "line", &section).expect("both marks");
+        let again = between_marks(&once, "bench line", &section).expect("both marks");
         assert_eq!(again, once, "again changes nothing");
-        assert!(replaced("# A", "line", &section).is_err());
+        assert!(between_marks("# A", "bench line", &section).is_err());
     }
 }

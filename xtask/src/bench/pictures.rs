@@ -143,6 +143,22 @@ pub(super) fn rush(name: &str, title: &str, bar_ms: f64, report: &Value) -> Pict
     Picture::new(name, format!("Register, subscribe, allow: {title}"), panels)
 }
 
+/// Everybody at once at a site that takes `capacity`: the site's work and the passes, and below them the line.
+pub(super) fn burst(name: &str, title: String, capacity: f64, report: &Value) -> Picture {
+    let series = |told: &str, what| (told.to_owned(), points(report, "/timeline", "at_s", what));
+    let across = "seconds";
+    let inside = Lines {
+        across,
+        up: "at once",
+        series: vec![series("pages at the site", "at_site"), series("passes", "inside")],
+        limit: Some(capacity),
+        free: Corner::LowerRight,
+    };
+    let line = vec![series("in line", "waiting")];
+    let waiting = Lines { across, up: "people", series: line, ..Lines::default() };
+    Picture::new(name, title, vec![Panel::Lines(inside), Panel::Lines(waiting)])
+}
+
 /// Values of one unit, one below the other.
 pub(super) fn bars(
     name: &str,
@@ -241,5 +257,9 @@ mod tests {
         assert_eq!(people.series[2], ("streams open".to_owned(), vec![(0.5, 2.0)]));
         let Panel::Lines(notices) = &picture.panels[1] else { panic!("lines") };
         assert_eq!((notices.series[1].1[0], notices.limit), ((1.0, 5.0), Some(90.0)));
+        let report = json!({"timeline": [{"at_s": 1.5, "at_site": 7, "inside": 8, "waiting": 90}]});
+        let picture = burst("gate_auto", "x".to_owned(), 200.0, &report);
+        let Panel::Lines(inside) = &picture.panels[0] else { panic!("lines") };
+        assert_eq!((inside.series[1].1[0], inside.limit), ((1.5, 8.0), Some(200.0)));
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Size {
     pub(super) nodes_watch: (u64, u64),
     /// The gate: people with a pass who ask in turn.
     pub(super) inside: u32,
+    /// And who come at once to a quiet site.
+    pub(super) burst: u32,
 }
 
 impl Size {
@@ -57,6 +59,7 @@ impl Size {
             nodes_crowds: [1_000, 100_000],
             nodes_watch: (15, 30),
             inside: 400,
+            burst: 5_000,
         }
     }
 
@@ -79,6 +82,7 @@ impl Size {
             nodes_crowds: [500, 5_000],
             nodes_watch: (2, 4),
             inside: 100,
+            burst: 1_000,
         }
     }
 }

@@ -103,6 +103,8 @@ fn serve(binary: &Path, folder: &Path, listen: &str, more: &[(&str, &str)]) -> C
         .env("JARI__HTTP__LISTEN", listen)
         .env("JARI__OPS__LISTEN", "127.0.0.1:0")
         .env("JARI__HTTP__JOIN_LIMIT_PER_MINUTE", "0")
+        // A few passes stand for a crowd.
+        .env("JARI__HTTP__PASS_LIMIT_PER_S", "0")
         .env("JARI__STORE__DATA_DIR", folder.join("data"))
         // A line for each of a hundred thousand calls would measure the log.
         .env("JARI__LOG__LEVEL", "warn")

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jari_conformance::stores::{EMBEDDED_CHECKPOINTS, EMBEDDED_CRASHES};
 use jari_conformance::{Harness, Losing, SetClock, clauses, oracle, recovery, recovery_history};
 use jari_ports::{BoxFuture, LineStore};
 use tempfile::TempDir;
@@ -101,8 +102,8 @@ fn every_clause_holds() {
 fn histories_with_checkpoints_and_restarts_equal_the_core() {
     let runtime = runtime();
     let covered = oracle::check_histories(
-        "embedded, checkpoints",
-        (40, 200),
+        EMBEDDED_CHECKPOINTS.name,
+        EMBEDDED_CHECKPOINTS.histories(),
         seed(),
         &|| Restarting::start(Bench::checkpointing(5), false),
         &|history| runtime.block_on(history),
@@ -115,8 +116,8 @@ fn histories_with_checkpoints_and_restarts_equal_the_core() {
 fn histories_with_crashes_equal_the_core() {
     let runtime = runtime();
     let covered = oracle::check_histories(
-        "embedded, crashes",
-        (40, 200),
+        EMBEDDED_CRASHES.name,
+        EMBEDDED_CRASHES.histories(),
         seed(),
         &|| Restarting::start(Bench::new(), true),
         &|history| runtime.block_on(history),
@@ -134,8 +135,8 @@ fn every_clause_of_losing_history_holds() {
 fn histories_with_losses_equal_the_core() {
     let runtime = runtime();
     let covered = recovery_history::check_histories(
-        "embedded, checkpoints",
-        (40, 200),
+        EMBEDDED_CHECKPOINTS.name,
+        EMBEDDED_CHECKPOINTS.losses(),
         seed(),
         &|| Restarting::losing(Bench::checkpointing(5)),
         &|history| runtime.block_on(history),

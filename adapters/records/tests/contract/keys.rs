@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jari_ports::{
     ApiKeyScope, Control, ControlError, NewApiKey, SigningKey, SigningKeyState, SiteKey,
 };
-use jari_units::Timestamp;
+use jari_units::{TenantId, Timestamp};
 
 use super::note;
 
@@ -205,4 +205,28 @@ pub(crate) async fn site_keys_are_added_and_end_the_ones_before(control: Arc<dyn
     control.delete_tenant(&opera.id, note()).await.unwrap();
     let left = control.site_keys().await.unwrap();
     assert_eq!(left, [site_key("theirs", "default", 1)], "they go with their tenant");
+}
+
+pub(crate) async fn a_replaced_site_key_is_ended_and_the_one_in_use_is_not(
+    control: Arc<dyn Control>,
+) {
+    let (tenant, other) = ("default".parse().unwrap(), "opera".parse().unwrap());
+    let missing = |id: &str| Err(ControlError::NotFound(format!("site key {id}")));
+    let end = |tenant: &TenantId, id: &str, at: u64| {
+        control.end_site_key(tenant, id, Timestamp(at), note())
+    };
+    assert_eq!(end(&tenant, "a", 5).await, missing("a"));
+    for (id, others_end_at) in [("a", 0), ("b", 40)] {
+        let key = site_key(id, "default", 1);
+        control.add_site_key(key, Timestamp(others_end_at), note()).await.unwrap();
+    }
+    assert_eq!(end(&other, "a", 5).await, missing("a"), "another tenant's");
+    let in_use = Err(ControlError::InUse("site key b".to_owned()));
+    assert_eq!(end(&tenant, "b", 5).await, in_use, "nobody would sign without it");
+    for at in [20, 10, 30] {
+        assert_eq!(end(&tenant, "a", at).await, Ok(()));
+    }
+    let keys = control.site_keys().await.unwrap();
+    let ends: Vec<_> = keys.iter().map(|key| key.ends_at).collect();
+    assert_eq!(ends, [Some(Timestamp(10)), None], "the earliest end stays");
 }

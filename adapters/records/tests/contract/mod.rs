@@ -4,12 +4,15 @@
 pub(crate) mod audit;
 pub(crate) mod groups;
 pub(crate) mod keys;
+pub(crate) mod nodes;
 pub(crate) mod revision;
 pub(crate) mod rooms;
 pub(crate) mod tenants;
 
 use jari_line::{Aimd, PacerKind, Settings};
-use jari_ports::{AuditEntry, Handover, Identity, OnStoreFailure, RoomDefinition};
+use jari_ports::{
+    AuditEntry, Challenge, ChallengeKind, Handover, Identity, OnStoreFailure, RoomDefinition,
+};
 use jari_units::Timestamp;
 
 /// Hands every clause to the macro `$then`, with `$with` before.
@@ -43,11 +46,16 @@ macro_rules! control_contract {
                 a_signing_key_is_added_once,
                 a_rotated_api_key_ends_and_another_takes_its_place,
                 site_keys_are_added_and_end_the_ones_before,
+                a_replaced_site_key_is_ended_and_the_one_in_use_is_not,
+            }
+            nodes {
+                the_newest_note_of_each_node_stays,
             }
             tenants {
                 tenants_are_written_by_version_and_listed_by_id,
                 what_names_no_tenant_is_refused,
                 a_tenant_in_use_is_not_deleted,
+                a_tenant_whose_keys_have_ended_is_deleted,
                 a_tenant_has_no_more_rooms_than_it_may,
                 a_room_and_its_tenants_end_do_not_cross,
             }
@@ -96,6 +104,7 @@ pub(crate) fn room(id: &str) -> RoomDefinition {
         target_url: "https://example.com/a?b=c".to_owned(),
         on_store_failure: OnStoreFailure::Refuse,
         handover: Handover::Token,
+        challenge: Challenge { kind: ChallengeKind::ProofOfWork, difficulty: 54_321 },
         settings: Settings {
             capacity: 77,
             rate_milli: 1_500,

@@ -7,7 +7,7 @@ use jari_ports::{
     ApiKeyScope, Control, LimitGroup, NewApiKey, RoomDefinition, SigningKey, SigningKeyState,
     SiteKey, Tenant, TenantLimits,
 };
-use jari_units::Timestamp;
+use jari_units::{TenantId, Timestamp};
 
 use super::{note, room};
 
@@ -82,6 +82,9 @@ pub(crate) async fn every_write_raises_the_revision_and_nothing_else_does(
     raises!(control, control.rotate_api_key("b", api_key("c"), TIMES.0, TIMES.1, note()));
     raises!(control, control.add_signing_key(signing_key(), note()));
     raises!(control, control.add_site_key(site_key("default"), Timestamp(1), note()));
+    let next = SiteKey { id: "next".to_owned(), ..site_key("default") };
+    raises!(control, control.add_site_key(next, Timestamp(9), note()));
+    raises!(control, control.end_site_key(&"default".parse().unwrap(), "k", TIMES.1, note()));
     let revision = control.revision().await;
     control.note_api_key_use(vec![("b".to_owned(), Timestamp(3))]).await.unwrap();
     control.append_audit(note()).await.unwrap();
@@ -122,6 +125,8 @@ pub(crate) async fn a_refused_write_leaves_no_trace(control: Arc<dyn Control>) {
     assert!(control.rotate_api_key("a", api_key("a"), TIMES.0, TIMES.1, note()).await.is_err());
     assert!(control.add_signing_key(signing_key(), note()).await.is_err());
     assert!(control.add_site_key(site_key("unknown"), Timestamp(1), note()).await.is_err());
+    let default: TenantId = "default".parse().unwrap();
+    assert!(control.end_site_key(&default, "unknown", Timestamp(1), note()).await.is_err());
     assert_eq!((control.revision().await, entries(&control).await), before);
     // The trail goes on without a gap.
     assert_eq!(control.append_audit(note()).await, Ok(before.1 + 1));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jari_ports::{
-    ApiKeyScope, Control, ControlError, NewApiKey, RoomDefinition, Tenant, TenantLimits,
+    ApiKeyScope, AuditEntry, Control, ControlError, NewApiKey, RoomDefinition, Tenant, TenantLimits,
 };
 use jari_units::{TenantId, Timestamp};
 
@@ -79,6 +79,24 @@ pub(crate) async fn a_tenant_in_use_is_not_deleted(control: Arc<dyn Control>) {
     assert_eq!(control.delete_tenant(&id("opera"), note()).await, Ok(()));
     assert_eq!(control.delete_tenant(&id("opera"), note()).await, Err(missing("opera")));
     assert_eq!(control.api_keys().await.unwrap().len(), 1, "who it was is still told");
+}
+
+/// A key that was replaced opens nothing once its end has come, and keeps nobody.
+pub(crate) async fn a_tenant_whose_keys_have_ended_is_deleted(control: Arc<dyn Control>) {
+    control.put_tenant(tenant("opera", 0), note()).await.unwrap();
+    control.add_api_key(key("opera", "a"), Timestamp(1), note()).await.unwrap();
+    let ends_at = Timestamp(5);
+    control.rotate_api_key("a", key("opera", "b"), Timestamp(2), ends_at, note()).await.unwrap();
+    control.revoke_api_key("b", Timestamp(3), note()).await.unwrap();
+    let opera = id("opera");
+    let in_use = Err(ControlError::InUse("tenant opera".to_owned()));
+    let at = |at| AuditEntry { at: Timestamp(at), ..note() };
+    assert_eq!(control.delete_tenant(&opera, at(4)).await, in_use);
+    assert_eq!(
+        control.delete_tenant(&opera, at(5)).await,
+        Ok(()),
+        "a key whose end is now has ended"
+    );
 }
 
 /// Also with many at once: of twelve rooms that come together, two are made.

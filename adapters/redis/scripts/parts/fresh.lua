@@ -1,5 +1,11 @@
 -- A room at its beginning: every scalar that is not zero or empty, then the others.
 
+-- What is there of a room whose scalars are gone is of no use. The lists by name are: nobody else knows them.
+local function clear_leftovers()
+  redis.call('UNLINK', SUBJ, W, CUR, PREV, ONCE, PASS, UN, CL, MARKS, EV, T, T2, KNOWN, SHOWN, HELD, RECEIPTS, FREE, NODES,
+    LANDED)
+end
+
 local function begin_fresh(incarnation, now, settings)
   put('incarnation', incarnation)
   put('buried', '')

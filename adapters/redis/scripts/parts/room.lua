@@ -34,6 +34,23 @@ local function store()
   if #flat > 0 then redis.call('HSET', S, unpack(flat)) end
 end
 
+-- Keys that hold what nothing else of the room does, in an order of their own; those from the ninth on only while it
+-- recovers.
+local kept_keys = { { 'subj', SUBJ }, { 'pass', PASS }, { 'w', W }, { 'once', ONCE }, { 'free', FREE }, { 'landed', LANDED },
+  { 'block', BLOCK }, { 'allow', ALLOW }, { 'known', KNOWN }, { 'shown', SHOWN }, { 'held', HELD }, { 'receipts', RECEIPTS } }
+
+-- Which of them this event leaves behind, the lists by name with their lengths: what is missing at the next call was taken
+-- away (`taken`).
+local function note_kept(no)
+  local words = { text(no) }
+  for i = 1, raw.recovering == '1' and 12 or 8 do
+    local name, key = unpack(kept_keys[i])
+    local count = redis.call((i == 7 or i == 8) and 'SCARD' or 'EXISTS', key)
+    if count > 0 then words[#words + 1] = name .. ':' .. count end
+  end
+  put('kept', table.concat(words, ' '))
+end
+
 -- The operation's one event: numbered, appended, made known. `fields` are names and values in turn.
 local function record(kind, fields)
   local no = room.event_no + 1
@@ -48,6 +65,7 @@ local function record(kind, fields)
     put('ev_from', no + 1)
     put('ev_bytes', 0)
   end
+  note_kept(no)
   store()
   local word = { text(no) }
   if bytes <= EV_TOLD_BYTES then

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jari_conformance::history::START;
+use jari_conformance::stores::{CLUSTER, REDIS, Store, VALKEY};
 use jari_conformance::{Harness, SetClock, clauses, oracle};
 use jari_ports::{BoxFuture, LineStore};
 use jari_redis::{RedisOptions, RedisStore};
@@ -12,8 +13,6 @@ use tokio::runtime::Runtime;
 
 /// Places cut off the bitmaps at once: few, so that histories meet it.
 pub(crate) const REBASE_BITS: u64 = 8;
-
-const STEPS: usize = 400;
 
 /// A store under a prefix of its own on a server that others share.
 pub(crate) struct Redis {
@@ -71,14 +70,16 @@ fn hold_every_clause(url: &str) {
     runtime().block_on(clauses::check_all(&|| fresh(url)));
 }
 
-fn equal_the_core(name: &str, url: &str, histories: u32) {
+fn equal_the_core(store: &Store, url: &str) {
     let runtime = runtime();
     let _entered = runtime.enter();
     #[expect(clippy::disallowed_methods, reason = "the seed of a test run is its one input")]
     let seed = std::env::var("JARI_SEED").ok();
-    let covered = oracle::check_histories(name, (histories, STEPS), seed, &|| fresh(url), &|h| {
-        runtime.block_on(h)
-    });
+    let (histories, steps) = store.histories();
+    let covered =
+        oracle::check_histories(store.name, (histories, steps), seed, &|| fresh(url), &|h| {
+            runtime.block_on(h)
+        });
     let enough = u64::from(histories) * 5;
     assert!(covered.admitted > enough && covered.restarts > histories as usize, "{covered:?}");
 }
@@ -100,31 +101,31 @@ fn every_clause_holds_on_a_cluster() {
 
 #[test]
 fn histories_equal_the_core_on_redis() {
-    equal_the_core("redis", &Server::start(Kind::Redis).url(), 60);
+    equal_the_core(&REDIS, &Server::start(Kind::Redis).url());
 }
 
 #[test]
 fn histories_equal_the_core_on_valkey() {
-    equal_the_core("valkey", &Server::start(Kind::Valkey).url(), 30);
+    equal_the_core(&VALKEY, &Server::start(Kind::Valkey).url());
 }
 
 #[test]
 fn histories_equal_the_core_on_a_cluster() {
-    equal_the_core("cluster", &Cluster::start(Kind::Redis).url(), 30);
+    equal_the_core(&CLUSTER, &Cluster::start(Kind::Redis).url());
 }
 
-fn equal_in_a_large_room(name: &str, url: &str) {
+fn equal_in_a_large_room(store: &Store, url: &str) {
     let runtime = runtime();
     let _entered = runtime.enter();
-    oracle::check_large_room(name, &|| fresh(url), &|room| runtime.block_on(room));
+    oracle::check_large_room(store.name, &|| fresh(url), &|room| runtime.block_on(room));
 }
 
 #[test]
 fn a_large_room_equals_the_core_on_redis() {
-    equal_in_a_large_room("redis", &Server::start(Kind::Redis).url());
+    equal_in_a_large_room(&REDIS, &Server::start(Kind::Redis).url());
 }
 
 #[test]
 fn a_large_room_equals_the_core_on_valkey() {
-    equal_in_a_large_room("valkey", &Server::start(Kind::Valkey).url());
+    equal_in_a_large_room(&VALKEY, &Server::start(Kind::Valkey).url());
 }

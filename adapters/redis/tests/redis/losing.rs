@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
+use jari_conformance::stores::{CLUSTER, REDIS, Store, VALKEY};
 use jari_conformance::{Harness, Losing, SetClock, recovery, recovery_history};
 use jari_ports::{BoxFuture, LineStore};
 use jari_servers::{Cluster, Kind, Server};
 use redis::{Cmd, FromRedisValue};
 
 use crate::conformance::{Redis, runtime, started};
-
-const STEPS: usize = 300;
 
 enum Connection {
     Server(redis::aio::MultiplexedConnection),
@@ -139,14 +138,15 @@ fn every_clause_of_losing_history_holds_on_a_cluster() {
     hold_every_clause(&Cluster::start(Kind::Redis).url());
 }
 
-fn equal_the_core(name: &str, url: &str, histories: u32) {
+fn equal_the_core(store: &Store, url: &str) {
     let runtime = runtime();
     let _entered = runtime.enter();
     #[expect(clippy::disallowed_methods, reason = "the seed of a test run is its one input")]
     let seed = std::env::var("JARI_SEED").ok();
+    let (histories, steps) = store.losses();
     let covered = recovery_history::check_histories(
-        name,
-        (histories, STEPS),
+        store.name,
+        (histories, steps),
         seed,
         &|| lossy(url),
         &|history| runtime.block_on(history),
@@ -157,15 +157,15 @@ fn equal_the_core(name: &str, url: &str, histories: u32) {
 
 #[test]
 fn histories_with_losses_equal_the_core_on_redis() {
-    equal_the_core("redis", &Server::start(Kind::Redis).url(), 40);
+    equal_the_core(&REDIS, &Server::start(Kind::Redis).url());
 }
 
 #[test]
 fn histories_with_losses_equal_the_core_on_valkey() {
-    equal_the_core("valkey", &Server::start(Kind::Valkey).url(), 20);
+    equal_the_core(&VALKEY, &Server::start(Kind::Valkey).url());
 }
 
 #[test]
 fn histories_with_losses_equal_the_core_on_a_cluster() {
-    equal_the_core("cluster", &Cluster::start(Kind::Redis).url(), 15);
+    equal_the_core(&CLUSTER, &Cluster::start(Kind::Redis).url());
 }

@@ -11,6 +11,8 @@ mod leases;
 mod losing;
 mod node;
 mod other_installation;
+mod releases;
 mod several_nodes;
+mod taken;
 mod tidying;
 mod way_and_clock;

@@ -13,7 +13,7 @@ use crate::admin::{NumberError, rate_milli, rate_per_s};
 pub struct GroupBody {
     /// Live passes over all rooms at most.
     pub capacity: u64,
-    /// Admissions per second over all rooms, to a thousandth.
+    /// Admissions per second over all rooms, to a thousandth: 0, or 0.001 and more.
     pub rate_per_s: f64,
     /// Admissions that may come at once after a quiet time.
     pub burst: u64,

@@ -1,6 +1,6 @@
 //! A room's definition on the wire. Checks nothing: that is the handler's and the line's.
 
-use jari_ports::RoomDefinition;
+use jari_ports::{Challenge, RoomDefinition};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -29,6 +29,39 @@ pub enum Handover {
     Cookie,
     /// By a one-time token in the address that they are sent to.
     Token,
+}
+
+/// What newcomers do before they get a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChallengeKind {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Their device does a short calculation; in anonymous rooms only.
+    ProofOfWork,
+}
+
+impl From<jari_ports::ChallengeKind> for ChallengeKind {
+    fn from(kind: jari_ports::ChallengeKind) -> Self {
+        match kind {
+            jari_ports::ChallengeKind::Off => ChallengeKind::Off,
+            jari_ports::ChallengeKind::ProofOfWork => ChallengeKind::ProofOfWork,
+        }
+    }
+}
+
+impl From<ChallengeKind> for jari_ports::ChallengeKind {
+    fn from(kind: ChallengeKind) -> Self {
+        match kind {
+            ChallengeKind::Off => jari_ports::ChallengeKind::Off,
+            ChallengeKind::ProofOfWork => jari_ports::ChallengeKind::ProofOfWork,
+        }
+    }
+}
+
+fn default_difficulty() -> u32 {
+    Challenge::default().difficulty
 }
 
 impl From<jari_ports::Handover> for Handover {
@@ -70,6 +103,12 @@ pub struct RoomBody {
     /// How an admitted person shows their pass to the site.
     #[serde(default)]
     pub handover: Handover,
+    /// What newcomers do before they get a place.
+    #[serde(default)]
+    pub challenge: ChallengeKind,
+    /// Tries that solve a challenge at the latest, half of them on average; 100 to 1,000,000.
+    #[serde(default = "default_difficulty")]
+    pub challenge_difficulty: u32,
     #[serde(default)]
     pub settings: SettingsBody,
 }
@@ -121,6 +160,8 @@ impl From<&RoomDefinition> for RoomBody {
             target_url: room.target_url.clone(),
             on_store_failure: room.on_store_failure.into(),
             handover: room.handover.into(),
+            challenge: room.challenge.kind.into(),
+            challenge_difficulty: room.challenge.difficulty,
             settings: (&room.settings).into(),
         }
     }

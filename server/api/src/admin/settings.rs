@@ -13,7 +13,7 @@ use crate::Utc;
 pub struct SettingsBody {
     /// Live passes at most.
     pub capacity: u64,
-    /// Admissions per second, to a thousandth.
+    /// Admissions per second, to a thousandth: 0, or 0.001 and more.
     pub rate_per_s: f64,
     /// Admissions that may come at once after a quiet time.
     pub burst: u64,
@@ -131,7 +131,7 @@ pub struct NumberError;
 
 impl std::fmt::Display for NumberError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a rate is a number from 0 to 100,000,000")
+        f.write_str("a rate is 0 or a number from 0.001 to 100,000,000")
     }
 }
 
@@ -143,13 +143,13 @@ const RATE_MAX_PER_S: f64 = 100_000_000.0;
 /// Admissions per 1,000 s of a rate per second.
 ///
 /// # Errors
-/// [`NumberError`] for what is negative, not a number or too large.
+/// [`NumberError`] for what is negative, not a number, too large, or so small that it would be rounded to nobody at all.
 pub fn rate_milli(per_s: f64) -> Result<u64, NumberError> {
-    if (0.0..=RATE_MAX_PER_S).contains(&per_s) {
-        Ok((per_s * 1_000.0).round() as u64)
-    } else {
-        Err(NumberError)
+    if !(0.0..=RATE_MAX_PER_S).contains(&per_s) {
+        return Err(NumberError);
     }
+    let milli = (per_s * 1_000.0).round() as u64;
+    if milli == 0 && per_s > 0.0 { Err(NumberError) } else { Ok(milli) }
 }
 
 /// The rate per second of admissions per 1,000 s.
@@ -302,8 +302,12 @@ mod tests {
         let body: SettingsBody = serde_json::from_str("{}").expect("all defaults");
         assert_eq!(body.to_settings(false), Ok(Settings::default()));
         assert!(serde_json::from_str::<SettingsBody>(r#"{"capcity": 1}"#).is_err());
-        for bad in [-1.0, f64::NAN, f64::INFINITY, 1e12] {
+        for bad in [-1.0, f64::NAN, f64::INFINITY, 1e12, 0.0004, f64::MIN_POSITIVE] {
             assert_eq!(rate_milli(bad), Err(NumberError), "{bad}");
+        }
+        for (rate, milli) in [(0.0, 0), (-0.0, 0), (0.001, 1), (0.0014, 1), (1e8, 100_000_000_000)]
+        {
+            assert_eq!(rate_milli(rate), Ok(milli), "{rate}");
         }
     }
 }

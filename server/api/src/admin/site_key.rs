@@ -16,6 +16,8 @@ pub struct SiteKeyView {
     /// From here on nothing that it signed is good; left out where that is not decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<Utc>,
+    /// Whether tokens are signed with it now: with one of the tenant's keys, where it has any that is good.
+    pub signs: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -24,13 +26,15 @@ pub struct SiteKeyList {
     pub keys: Vec<SiteKeyView>,
 }
 
-impl From<&SiteKey> for SiteKeyView {
-    fn from(key: &SiteKey) -> Self {
+impl SiteKeyView {
+    #[must_use]
+    pub fn new(key: &SiteKey, signs: bool) -> Self {
         SiteKeyView {
             id: key.id.clone(),
             created_at: key.created_at.into(),
             signs_from: key.signs_from.into(),
             ends_at: key.ends_at.map(Utc),
+            signs,
         }
     }
 }

@@ -20,10 +20,12 @@ pub(super) struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let config = args.config.load().map_err(|errors| Failure::failed(errors.to_string()))?;
-    // What only the stores themselves know of their addresses, as a start would say it.
+    // What only the stores and the files themselves tell, as a start would say it.
     let lines = crate::lines::check(&config).map_err(|error| error.to_string());
     let records = crate::records::check(&config).map_err(|error| format!("records.url: {error}"));
-    let wrong: Vec<_> = [lines.err(), records.err()].into_iter().flatten().collect();
+    let protect = config.protect.as_ref().map_or(Ok(()), crate::protect::check);
+    let protect = protect.map_err(|error| error.to_string());
+    let wrong: Vec<_> = [lines.err(), records.err(), protect.err()].into_iter().flatten().collect();
     if !wrong.is_empty() {
         return Err(Failure::failed(wrong.join("\n")));
     }

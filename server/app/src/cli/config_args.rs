@@ -36,10 +36,13 @@ pub(super) struct ConfigArgs {
     /// better set by the variable. [env: JARI__STORE__URL] [default: in the data folder]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// A site to protect, http://HOST:PORT: visitors reach it on http://127.0.0.1:8081 (protect.listen), by way of a
+    /// A site to protect, http://HOST:PORT or https://HOST: visitors reach it on http://127.0.0.1:8081 (protect.listen), by way of a
     /// waiting room. [env: JARI__PROTECT__UPSTREAM]
     #[arg(long, value_name = "URL")]
     protect: Option<String>,
+    /// Certificates (PEM) that an https site is checked by, instead of the system's. [env: JARI__PROTECT__CA_FILE]
+    #[arg(long, value_name = "FILE")]
+    protect_ca: Option<String>,
     /// Where visitors of the site come in. [env: JARI__PROTECT__LISTEN] [default: 127.0.0.1:8081]
     #[arg(long, value_name = "IP:PORT")]
     protect_listen: Option<String>,
@@ -69,6 +72,7 @@ impl ConfigArgs {
             .with("--records", "records.url", self.records.as_ref())
             .with("--store", "store.url", self.store.as_ref())
             .with("--protect", "protect.upstream", self.protect.as_ref())
+            .with("--protect-ca", "protect.ca_file", self.protect_ca.as_ref())
             .with("--protect-listen", "protect.listen", self.protect_listen.as_ref())
             .with("--room", "protect.room", self.room.as_ref())
             .with("--path", "protect.path", self.path.as_ref())

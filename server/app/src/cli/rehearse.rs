@@ -5,6 +5,7 @@ mod as_json;
 mod case;
 mod crowd_args;
 mod drawing;
+mod site_args;
 mod wording;
 
 use std::fs::OpenOptions;
@@ -17,9 +18,10 @@ use jari_units::Millis;
 
 use self::case::Case;
 use self::crowd_args::CrowdArgs;
+use self::site_args::SiteArgs;
 use super::admin_client::ServerArgs;
 use super::progress::Progress;
-use super::room_fields::{LimitFields, SpanFields};
+use super::room_fields::{LimitFields, ModeFields, SpanFields};
 use super::span::span_ms;
 use super::{Failure, print};
 
@@ -32,12 +34,15 @@ Examples:
   jari rehearse --room shop                                   # as the room is set now
   jari rehearse --room shop --rate 80 --svg faster.svg        # what if it were 80/s?
   jari rehearse --room shop --curve stadium --window 1h --dwell 2m30s --no-shows 8%
+  jari rehearse --room shop --mode auto --curve waves --window 2h
+  jari rehearse --pacer signal --site-busy-at 800 --site-overloaded-at 1000
   jari rehearse --arrivals last-year.csv --json
 
 A file of arrivals begins with the line `second,people_per_second`. Between its rows the rate is a straight line; the
 first row is second 0, the last one ends the crowd.
 
-The rehearsed room opens at once, and only its settings are copied: nobody who waits there now, and no times of the day.";
+The rehearsed room opens at once, and only its settings are copied: nobody who waits there now, and no times of the day.
+A room in mode off or shadow is rehearsed as if it were on, as a note says: a rehearsal shows the line.";
 
 /// A field left out is as the copied room has it, or the default.
 #[derive(Debug, Args)]
@@ -57,6 +62,10 @@ pub(super) struct RehearseArgs {
     force: bool,
     #[command(flatten)]
     crowd: CrowdArgs,
+    #[command(flatten)]
+    mode: ModeFields,
+    #[command(flatten)]
+    site: SiteArgs,
     #[command(flatten)]
     limits: LimitFields,
     #[command(flatten)]
@@ -78,8 +87,12 @@ pub(super) fn run(args: &RehearseArgs) -> Result<(), Failure> {
     }
     let case = Case::of(args)?;
     let progress = Progress::new();
-    let plan =
-        Plan { settings: case.settings.clone(), crowd: case.crowd.clone(), horizon: args.horizon };
+    let plan = Plan {
+        settings: case.settings.clone(),
+        crowd: case.crowd.clone(),
+        site: case.site,
+        horizon: args.horizon,
+    };
     let people = || wording::count(u64::from(case.crowd.people()));
     progress.show(|| format!("{} people get ready", people()));
     let (span, horizon) = (wording::span, args.horizon);

@@ -25,6 +25,15 @@ enum Handover {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum Challenge {
+    /// Nothing.
+    Off,
+    /// Their device does a short calculation; in anonymous rooms only.
+    #[value(name = "proof_of_work")]
+    ProofOfWork,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum Pacer {
     /// Always the rate.
     Fixed,
@@ -50,7 +59,7 @@ enum Mode {
 
 /// Whether people queue.
 #[derive(Debug, Args)]
-struct ModeFields {
+pub(super) struct ModeFields {
     /// How the room treats whoever comes. [default: on]
     #[arg(long, value_enum, help_heading = "Mode")]
     mode: Option<Mode>,
@@ -129,6 +138,12 @@ pub(super) struct RoomFields {
     /// How an admitted person shows their pass to the site. [default: cookie]
     #[arg(long, value_enum, help_heading = "Room")]
     handover: Option<Handover>,
+    /// What newcomers do before they get a place. [default: off]
+    #[arg(long, value_enum, help_heading = "Room")]
+    challenge: Option<Challenge>,
+    /// Tries that solve it at the latest, half of them on average: 100 to 1000000. [default: 10000]
+    #[arg(long, value_name = "TRIES", help_heading = "Room")]
+    challenge_difficulty: Option<u32>,
 
     #[command(flatten)]
     mode: ModeFields,
@@ -174,6 +189,8 @@ impl RoomFields {
         put(&mut patch, "group", self.group.as_ref().map(OrNone::json));
         put(&mut patch, "on_store_failure", self.on_store_failure.as_ref().map(name_of));
         put(&mut patch, "handover", self.handover.as_ref().map(name_of));
+        put(&mut patch, "challenge", self.challenge.as_ref().map(name_of));
+        put(&mut patch, "challenge_difficulty", self.challenge_difficulty);
         let settings = self.settings();
         put(&mut patch, "settings", (!settings.is_empty()).then_some(settings));
         Value::Object(patch)
@@ -208,7 +225,8 @@ impl Pacer {
 }
 
 impl ModeFields {
-    fn put_into(&self, patch: &mut Map<String, Value>) {
+    /// Puts what was given into a patch of the settings.
+    pub(super) fn put_into(&self, patch: &mut Map<String, Value>) {
         put(patch, "mode", self.mode.as_ref().map(name_of));
         put(patch, "queue_at_live", self.queue_at_live.as_ref().map(OrNone::json));
         put(patch, "queue_at_arrivals_per_s", self.queue_at_arrivals.as_ref().map(OrNone::json));
@@ -275,5 +293,8 @@ mod tests {
         let flags = ["--mode", "auto", "--queue-at-live", "80", "--quiet-for", "30s"];
         let want = json!({"mode": "auto", "queue_at_live": 80, "quiet_for_ms": 30_000});
         assert_eq!(patch(&flags), json!({"settings": want}));
+        let flags = ["--challenge", "proof_of_work", "--challenge-difficulty", "20000"];
+        let want = json!({"challenge": "proof_of_work", "challenge_difficulty": 20_000});
+        assert_eq!(patch(&flags), want);
     }
 }

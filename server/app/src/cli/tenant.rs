@@ -72,6 +72,12 @@ enum KeysCommand {
         #[arg(long, value_name = "SPAN", value_parser = span_ms, default_value = "24h")]
         overlap: u64,
     },
+    /// End a key that was replaced before its overlap is over: what it signed is refused from now on.
+    End {
+        id: String,
+        /// The key's id, as `keys list` shows it.
+        key: String,
+    },
 }
 
 pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
@@ -115,14 +121,20 @@ pub(super) fn run(args: TenantArgs) -> Result<(), Failure> {
             let answer = call(Call::post(&path).body(RotateBody { overlap_ms: overlap }))?;
             client.show(answer, site_keys)
         }
+        TenantCommand::Keys(KeysCommand::End { id, key }) => {
+            call(Call::delete(&["tenants", &id, "site-keys", &key]))?;
+            print(&format!("site key {key} of {id} has ended\n"))
+        }
     }
 }
 
 fn site_keys(list: SiteKeyList) -> String {
     let rows = list.keys.into_iter().map(|key| {
-        [key.id, key.created_at.to_string(), key.signs_from.to_string(), or_dash(key.ends_at)]
+        let (created, from) = (key.created_at.to_string(), key.signs_from.to_string());
+        let signs = if key.signs { "yes" } else { "-" };
+        [key.id, created, from, or_dash(key.ends_at), signs.to_owned()]
     });
-    table(["ID", "CREATED", "SIGNS FROM", "ENDS"], &rows.collect::<Vec<_>>())
+    table(["ID", "CREATED", "SIGNS FROM", "ENDS", "SIGNS NOW"], &rows.collect::<Vec<_>>())
 }
 
 fn tenants(tenants: Vec<TenantView>) -> String {

@@ -12,7 +12,7 @@ fn with_hosts(target: &str, hosts: &[&str]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_host_that_two_servers_could_read_differently_is_refused() {
+async fn issue_5_attack_a_host_that_two_servers_could_read_differently_is_refused() {
     let (site, app) = stage().await;
     for (target, hosts) in [
         ("/about", &["a.example", "a.example"][..]),
@@ -42,7 +42,7 @@ async fn a_host_that_two_servers_could_read_differently_is_refused() {
 }
 
 #[tokio::test]
-async fn a_host_that_no_rule_names_reaches_nothing() {
+async fn issue_5_attack_a_host_that_no_rule_names_reaches_nothing() {
     let site = FakeSite::start().await;
     let rules =
         "[[protect.rules]]\nhost = \"shop.example\"\npath = \"/tickets/*\"\nroom = \"shop\"";

@@ -8,7 +8,7 @@ use crate::raw::{exchange, get, read_to_end, site_addr, status};
 use crate::stage;
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused_and_reaches_nobody() {
+async fn issue_5_attack_a_head_that_is_too_large_is_refused_and_reaches_nobody() {
     let (site, app) = stage().await;
     let one = format!("X-A: {}\r\n", "a".repeat(64 * 1_024));
     let many: String = (0..500).map(|no| format!("X-{no}: a\r\n")).collect();
@@ -25,7 +25,7 @@ async fn a_head_that_is_too_large_is_refused_and_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn heads_that_never_end_are_given_up_and_hold_nobody_up() {
+async fn issue_5_attack_heads_that_never_end_are_given_up_and_hold_nobody_up() {
     let site = FakeSite::start().await;
     let app = TestApp::builder()
         .protect(&site)
@@ -50,7 +50,7 @@ async fn heads_that_never_end_are_given_up_and_hold_nobody_up() {
 
 /// A body that stops coming holds one of few connections to the site.
 #[tokio::test]
-async fn bodies_that_never_end_let_go_of_the_site() {
+async fn issue_5_attack_bodies_that_never_end_let_go_of_the_site() {
     let site = FakeSite::start().await;
     let app = TestApp::builder()
         .protect(&site)
@@ -77,7 +77,7 @@ async fn bodies_that_never_end_let_go_of_the_site() {
 }
 
 #[tokio::test]
-async fn a_body_in_chunks_that_are_none_is_a_bad_request() {
+async fn issue_5_attack_a_body_in_chunks_that_are_none_is_a_bad_request() {
     let (_site, app) = stage().await;
     for chunks in ["zz\r\nabc\r\n0\r\n\r\n", "3\r\nabcdef\r\n0\r\n\r\n", "10000000000000000\r\n"] {
         let request = format!(
@@ -91,7 +91,7 @@ async fn a_body_in_chunks_that_are_none_is_a_bad_request() {
 
 /// Without a pass nobody makes the server read a body, or a site.
 #[tokio::test]
-async fn a_body_without_a_pass_is_not_taken() {
+async fn issue_5_attack_a_body_without_a_pass_is_not_taken() {
     let (site, app) = stage().await;
     let head = "POST /tickets/buy HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\nExpect: 100-continue\r\nContent-Length: 1000000000\r\n\r\n";
     let answer = exchange(&app, head.as_bytes()).await;

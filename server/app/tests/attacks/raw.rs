@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Longest that a test waits for bytes, on a machine however busy.
-const BYTES_MAX: Duration = Duration::from_secs(60);
+pub(crate) const BYTES_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) fn site_addr(app: &TestApp) -> SocketAddr {
     app.site_url().socket_addrs(|| None).expect("an address")[0]

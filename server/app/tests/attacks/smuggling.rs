@@ -12,7 +12,7 @@ fn post(headers: &str, rest: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn no_request_hides_in_another() {
+async fn issue_5_attack_no_request_hides_in_another() {
     let (site, app) = stage().await;
     let chunked = "Transfer-Encoding: chunked\r\n";
     let zero = format!("0\r\n\r\n{HIDDEN}");
@@ -83,7 +83,7 @@ async fn no_request_hides_in_another() {
 
 /// Several requests on one connection are each judged, and each answer belongs to its request.
 #[tokio::test]
-async fn requests_sent_at_once_are_judged_one_by_one() {
+async fn issue_5_attack_requests_sent_at_once_are_judged_one_by_one() {
     let (site, app) = stage().await;
     let open = "GET /about HTTP/1.1\r\nHost: shop.example\r\n\r\n";
     let last = "GET /last HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";

@@ -13,7 +13,7 @@ const CLAIMS: &str = "Jari-Room: site\r\nJARI-SUBJECT: 00ff\r\nJari_Subject: 00f
     X-Keep: kept\r\n";
 
 #[tokio::test]
-async fn what_only_the_gate_may_say_does_not_reach_the_site() {
+async fn issue_5_attack_what_only_the_gate_may_say_does_not_reach_the_site() {
     let (site, app) = stage().await;
     let answer = exchange(&app, &get("/about", CLAIMS)).await;
     assert_eq!(status(&answer), 200, "{answer}");
@@ -45,7 +45,7 @@ async fn what_only_the_gate_may_say_does_not_reach_the_site() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_says_who_asks() {
+async fn issue_5_attack_a_trusted_proxy_says_who_asks() {
     let site = FakeSite::start().await;
     let app = TestApp::builder()
         .protect(&site)
@@ -65,7 +65,7 @@ async fn a_trusted_proxy_says_who_asks() {
 
 /// `Connection` may name a header to be dropped on the way: not one that holds the message together, nor one of ours.
 #[tokio::test]
-async fn no_client_has_headers_dropped_that_matter() {
+async fn issue_5_attack_no_client_has_headers_dropped_that_matter() {
     let (site, app) = stage().await;
     let head = "POST /upload HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 3\r\nX-Hop: 1\r\n\
         Connection: close, X-Hop, Host, Content-Length, X-Forwarded-For, Jari-Subject\r\n\r\nabc";
@@ -79,7 +79,7 @@ async fn no_client_has_headers_dropped_that_matter() {
 }
 
 #[tokio::test]
-async fn a_site_behind_itself_ends_the_round() {
+async fn issue_5_attack_a_site_behind_itself_ends_the_round() {
     let (site, app) = stage().await;
     let answer = exchange(&app, &get("/about", &"Via: 1.1 jari\r\n".repeat(8))).await;
     assert_eq!(status(&answer), 508, "{answer}");

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use jari_servers::{Balancer, BalancerKind, lasting_port};
+use jari_servers::{Balancer, BalancerKind};
 
 const NGINX: &str = include_str!("../../../../deploy/forward-auth/nginx/nginx.conf");
 const ENVOY: &str = include_str!("../../../../deploy/forward-auth/envoy/envoy.yaml");
@@ -25,6 +25,9 @@ pub(crate) enum WithoutJari {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
     pub(crate) here: u16,
+    pub(crate) https: u16,
+    /// From where it sends everybody to https.
+    pub(crate) http: u16,
     pub(crate) jari: SocketAddr,
     pub(crate) site: SocketAddr,
 }
@@ -32,12 +35,12 @@ pub(crate) struct Places {
 pub(crate) fn start(kind: BalancerKind, places: Places, without: WithoutJari) -> Balancer {
     Balancer::start(kind, places.here, |folder| {
         let main = match kind {
-            BalancerKind::Nginx => nginx(folder, places.here, without).stands(places),
-            BalancerKind::Caddy => caddy(folder, places.here, without).stands(places),
+            BalancerKind::Nginx => nginx(folder, places, without).stands(places),
+            BalancerKind::Caddy => caddy(folder, places, without).stands(places),
             BalancerKind::Envoy => {
                 let socket =
                     |to: SocketAddr| format!("address: {}, port_value: {} }}", to.ip(), to.port());
-                envoy(folder, places.here, without)
+                envoy(folder, places, without)
                     .put(&socket(EXAMPLE_JARI.into()), &socket(places.jari))
                     .put(&socket(EXAMPLE_SITE.into()), &socket(places.site))
             }
@@ -45,7 +48,7 @@ pub(crate) fn start(kind: BalancerKind, places: Places, without: WithoutJari) ->
                 let guards = Changed(TRAEFIK_GUARDS.to_owned()).stands(places);
                 let guards = guards.put(" /etc/traefik/", &format!(" {}/", folder.display()));
                 guards.write(&folder.join("dynamic.yaml"));
-                traefik(folder, places.here)
+                traefik(folder, places)
             }
         };
         main.write(&folder.join(kind.main_file()));
@@ -83,7 +86,7 @@ impl Changed {
     }
 }
 
-fn nginx(folder: &Path, here: u16, without: WithoutJari) -> Changed {
+fn nginx(folder: &Path, at: Places, without: WithoutJari) -> Changed {
     let within = |place: &str| format!(" {}{place}", folder.display());
     for place in ["run", "var/log/nginx", "var/lib/nginx"] {
         std::fs::create_dir_all(folder.join(place)).expect("the folder is the test's own");
@@ -93,40 +96,40 @@ fn nginx(folder: &Path, here: u16, without: WithoutJari) -> Changed {
         .put(" /var/", &within("/var/"))
         .put(" /run/", &within("/run/"))
         .put(" /etc/nginx/", &within("/"))
-        .put("listen 443", &local(lasting_port()))
-        .put("listen 80", &local(lasting_port()))
-        .put("listen 127.0.0.1:8000", &local(here))
+        .put("listen 443", &local(at.https))
+        .put("listen 80", &local(at.http))
+        .put("listen 127.0.0.1:8000", &local(at.here))
         .where_open(without, "#open ", "")
 }
 
-fn envoy(folder: &Path, here: u16, without: WithoutJari) -> Changed {
+fn envoy(folder: &Path, at: Places, without: WithoutJari) -> Changed {
     let any = |port: u16| format!("address: \"::\", ipv4_compat: true, port_value: {port} ");
     let local = |port: u16| format!("address: 127.0.0.1, port_value: {port} ");
     Changed(ENVOY.to_owned())
         .put(" /etc/envoy/", &format!(" {}/", folder.display()))
-        .put(&any(443), &local(lasting_port()))
-        .put(&any(80), &local(lasting_port()))
-        .put(&local(8_000), &local(here))
+        .put(&any(443), &local(at.https))
+        .put(&any(80), &local(at.http))
+        .put(&local(8_000), &local(at.here))
         .where_open(without, "failure_mode_allow: false", "failure_mode_allow: true")
 }
 
-fn caddy(folder: &Path, here: u16, without: WithoutJari) -> Changed {
+fn caddy(folder: &Path, at: Places, without: WithoutJari) -> Changed {
     let address =
         |scheme: &str, port: u16| format!("{scheme}://127.0.0.1:{port} {{\n\tbind 127.0.0.1");
     Changed(CADDY.to_owned())
         .put(" /etc/caddy/", &format!(" {}/", folder.display()))
         .put(" /var/lib/caddy", &format!(" {}/kept", folder.display()))
-        .put("https://shop.example.com {", &address("https", lasting_port()))
-        .put("http://shop.example.com {", &address("http", lasting_port()))
-        .put("http://:8000 {", &format!("http://:{here} {{"))
+        .put("https://shop.example.com {", &address("https", at.https))
+        .put("http://shop.example.com {", &address("http", at.http))
+        .put("http://:8000 {", &format!("http://:{} {{", at.here))
         .where_open(without, "#open ", "")
 }
 
-fn traefik(folder: &Path, here: u16) -> Changed {
+fn traefik(folder: &Path, at: Places) -> Changed {
     let local = |port: u16| format!("address: \"127.0.0.1:{port}\"");
     Changed(TRAEFIK.to_owned())
         .put(" /etc/traefik/", &format!(" {}/", folder.display()))
-        .put("address: \":443\"", &local(lasting_port()))
-        .put("address: \":80\"", &local(lasting_port()))
-        .put("address: \"127.0.0.1:8000\"", &local(here))
+        .put("address: \":443\"", &local(at.https))
+        .put("address: \":80\"", &local(at.http))
+        .put("address: \"127.0.0.1:8000\"", &local(at.here))
 }

@@ -4,12 +4,15 @@
 
 mod asking;
 mod configured;
+mod leaving;
 mod outage;
+mod over_tls;
 mod passing;
 mod spellings;
 mod stage;
 mod switching;
 mod waiting;
+mod walking_in;
 
 /// Makes of a function that is given a kind of proxy a test with each of them.
 macro_rules! with_each_proxy {

@@ -1,58 +1,18 @@
 //! Spellings of a guarded path: none reaches the site without a pass, by what each proxy makes of it.
 
 use jari_servers::BalancerKind;
+use jari_testkit::spellings::SPELLINGS;
 
 use crate::stage::{Stage, status};
 use crate::with_each_proxy;
 
-const SPELLINGS: [&str; 44] = [
-    "/tickets/1",
-    "/tickets",
-    "/TICKETS/1",
-    "/Tickets/1",
-    "/%74ickets/1",
-    "/%54%49%43%4b%45%54%53/1",
-    "/%2574ickets/1",
-    "/%252574ickets/1",
-    "//tickets/1",
-    "///tickets///1",
-    "/%2ftickets/1",
-    "/%2Ftickets/1",
-    "/%252ftickets/1",
-    "/tickets%2f1",
-    "/tickets%252F1",
-    "/./tickets/1",
-    "/x/../tickets/1",
-    "/x/%2e%2e/tickets/1",
-    "/x/.%2e/tickets/1",
-    "/x/%252e%252e/tickets/1",
-    "/x/..%2ftickets/1",
-    "/x/..%5ctickets/1",
-    "/x/..;/tickets/1",
-    "/x/..;a=1/tickets/1",
-    "/%2e/tickets/1",
-    "/\\tickets/1",
-    "/x\\..\\tickets",
-    "/%5ctickets/1",
-    "/%255Ctickets/1",
-    "/tickets;a=1/1",
-    "/tickets;/1",
-    "/;a/tickets/1",
-    "/tickets%3b/1",
-    "/%3ba/tickets/1",
-    "/tickets%253b/1",
-    "/tickets%3f",
-    "/tickets%23",
-    "/tickets./1",
-    "/tickets%20/1",
-    "/tickets%09/1",
-    "/tickets/1%00",
-    "/tickets%00/1",
-    "/tickets/%ff",
-    "/tickets/%zz",
-];
+/// Whether a path as it reached the site is plain, and not what is guarded.
+fn is_another_page(target: &str) -> bool {
+    let plain = !target.contains("//") && !target.contains(['%', ';', '\\', '.']);
+    plain && !target.to_lowercase().starts_with("/tickets")
+}
 
-async fn no_spelling_of_a_guarded_path_reaches_the_site(kind: BalancerKind) {
+async fn issue_5_attack_no_spelling_of_a_guarded_path_reaches_the_site(kind: BalancerKind) {
     let stage = Stage::start(kind).await;
     for target in SPELLINGS {
         for target in [target.to_owned(), format!("{target}?x=/about")] {
@@ -60,10 +20,16 @@ async fn no_spelling_of_a_guarded_path_reaches_the_site(kind: BalancerKind) {
                 "GET {target} HTTP/1.1\r\nHost: shop.example.com\r\nAccept: */*\r\nConnection: close\r\n\r\n"
             );
             let answer = stage.exchange(&request).await;
-            assert!(matches!(status(&answer), 400 | 404 | 428), "{target}: {answer}");
+            if let 400 | 404 | 428 = status(&answer) {
+                continue;
+            }
+            // Some take one of two slashes out and send on what is left: another page, in whatever way it is read.
+            assert!(target.starts_with("//") || target.starts_with("/\\"), "{target}: {answer}");
+            let sent = stage.site.last_seen().target;
+            assert!(is_another_page(&sent), "{target}: sent on as {sent}");
         }
     }
-    assert!(stage.site.seen().is_empty(), "{:?}", stage.site.seen());
+    assert!(stage.site.seen().iter().all(|seen| is_another_page(&seen.target)));
     // The site is there, and what is not guarded is reached.
     for target in ["/about?a=%2f..", "/caf%C3%A9", "/%EC%98%88%EB%A7%A4", "/a%20b", "/ticket"] {
         let request =
@@ -74,7 +40,7 @@ async fn no_spelling_of_a_guarded_path_reaches_the_site(kind: BalancerKind) {
     }
 }
 
-async fn no_method_opens_a_guarded_path(kind: BalancerKind) {
+async fn issue_5_attack_no_method_opens_a_guarded_path(kind: BalancerKind) {
     let stage = Stage::start(kind).await;
     for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"] {
         let request = format!(
@@ -87,6 +53,6 @@ async fn no_method_opens_a_guarded_path(kind: BalancerKind) {
 }
 
 with_each_proxy! {
-    no_spelling_of_a_guarded_path_reaches_the_site
-    no_method_opens_a_guarded_path
+    issue_5_attack_no_spelling_of_a_guarded_path_reaches_the_site
+    issue_5_attack_no_method_opens_a_guarded_path
 }

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use jari_api::{PlaceStatus, PlaceView};
+use jari_api::PlaceView;
 use jari_servers::{Balancer, BalancerKind, lasting_port};
 use jari_testkit::{Answer, FakeSite, TestApp, Visitor, eventually};
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Client, Method, RequestBuilder};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -25,7 +25,8 @@ pub(crate) struct Stage {
     /// `None` once it is gone.
     app: Option<TestApp>,
     proxy: Balancer,
-    port: u16,
+    places: Places,
+    tls: bool,
 }
 
 impl Stage {
@@ -34,9 +35,20 @@ impl Stage {
     }
 
     pub(crate) async fn with(kind: BalancerKind, without: WithoutJari) -> Stage {
-        let (site, port) = (FakeSite::start().await, lasting_port());
+        Stage::of(kind, without, false).await
+    }
+
+    /// Whose visitors come over https, and are known by that address to Jari.
+    pub(crate) async fn over_tls(kind: BalancerKind) -> Stage {
+        Stage::of(kind, WithoutJari::Closed, true).await
+    }
+
+    async fn of(kind: BalancerKind, without: WithoutJari, tls: bool) -> Stage {
+        let site = FakeSite::start().await;
+        let [here, https, http] = std::array::from_fn(|_| lasting_port());
+        let public_url = origin(if tls { ("https", https) } else { ("http", here) });
         let app = TestApp::builder()
-            .set("http.public_url", format!("http://127.0.0.1:{port}"))
+            .set("http.public_url", public_url.as_str().trim_end_matches('/'))
             .set("http.trusted_proxies", "127.0.0.1")
             .start()
             .await;
@@ -47,12 +59,15 @@ impl Stage {
         })
         .await;
         let jari = app.url().socket_addrs(|| None).expect("an address")[0];
-        let proxy = start(kind, Places { here: port, jari, site: site.addr() }, without);
-        let stage = Stage { site, app: Some(app), proxy, port };
+        let places = Places { here, https, http, jari, site: site.addr() };
+        let proxy = start(kind, places, without);
+        let stage = Stage { site, app: Some(app), proxy, places, tls };
         let view = format!("/.jari/v1/rooms/{ROOM}");
         // Some proxies listen before they have read what to do.
         eventually("the proxy knows its routes", async || {
-            (stage.visitor().get(&view).await.status == 200).then_some(())
+            // Over TLS it may end the connection until then.
+            let answer = stage.visitor().request(Method::GET, &view).send().await.ok()?;
+            (answer.status() == 200).then_some(())
         })
         .await;
         stage
@@ -68,16 +83,27 @@ impl Stage {
     }
 
     pub(crate) fn addr(&self) -> SocketAddr {
-        ([127, 0, 0, 1], self.port).into()
+        ([127, 0, 0, 1], self.places.here).into()
     }
 
+    /// The site's origin.
     pub(crate) fn url(&self) -> Url {
-        Url::parse(&format!("http://127.0.0.1:{}/", self.port)).expect("an address makes a URL")
+        let Places { here, https, .. } = self.places;
+        origin(if self.tls { ("https", https) } else { ("http", here) })
     }
 
-    /// Somebody with a browser on the site's origin.
+    /// From where people who type no scheme are sent on.
+    pub(crate) fn plain_url(&self) -> Url {
+        origin(("http", self.places.http))
+    }
+
+    /// Somebody with a browser on the site's origin. The proxy's certificate is the test's own.
     pub(crate) fn visitor(&self) -> Visitor {
-        Visitor::new(self.url())
+        let client = Client::builder()
+            .cookie_store(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .tls_danger_accept_invalid_certs(true);
+        Visitor::with(client.build().expect("a client"), self.url())
     }
 
     /// Somebody who was let in.
@@ -101,18 +127,13 @@ impl Stage {
     }
 }
 
+fn origin((scheme, port): (&str, u16)) -> Url {
+    Url::parse(&format!("{scheme}://127.0.0.1:{port}/")).expect("an address makes a URL")
+}
+
 /// Joins the room below the site's own folder, as its page does, and waits for the pass.
 pub(crate) async fn wait(visitor: &Visitor) -> PlaceView {
-    let _ = ask(visitor.request(Method::POST, "/.jari/v1/visitors")).await.expect(201);
-    let places = format!("/.jari/v1/rooms/{ROOM}/places");
-    let joined = ask(visitor.request(Method::POST, &places)).await;
-    assert!(joined.status.is_success(), "{}", joined.text());
-    eventually("the visitor is admitted", async || {
-        let answer = visitor.get(&format!("{places}/me")).await;
-        let place = (answer.status == 200).then(|| answer.json::<PlaceView>())?;
-        (place.status == PlaceStatus::Admitted).then_some(place)
-    })
-    .await
+    visitor.enter(ROOM).await
 }
 
 /// Goes to a page as a browser does.
@@ -127,10 +148,7 @@ pub(crate) fn navigation(request: RequestBuilder) -> RequestBuilder {
 }
 
 pub(crate) async fn ask(request: RequestBuilder) -> Answer {
-    let response = request.send().await.expect("the proxy answers");
-    let (status, headers) = (response.status(), response.headers().clone());
-    let body = response.bytes().await.expect("the whole answer").to_vec();
-    Answer { status, headers, body }
+    Answer::read(request.send().await.expect("the proxy answers")).await
 }
 
 /// The status of an answer; 0 where there is none.

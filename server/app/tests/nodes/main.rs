@@ -1,6 +1,7 @@
 //! What several nodes with shared records hold together, and what records on a database server mean to one. Each node has
-//! a line of its own here: only control data is shared.
+//! a line of its own here, but in `apart`: only control data is shared.
 
+mod apart;
 mod one_node;
 mod together;
 mod two_operators;

@@ -100,6 +100,12 @@ async fn groups_and_keys_from_the_command_line() {
     let key = made.lines().next().expect("the key").to_owned();
     let id = key.split('_').nth(1).expect("an id").to_owned();
     assert!(done(&app, &["key", "list"]).await.contains(&id));
+    // A whole key in the address would be in the logs of whatever is between.
+    for action in ["revoke", "rotate"] {
+        let (code, _, stderr) = jari(&app, &["key", action, &key]).await;
+        assert!(code == 1 && stderr.contains(&id) && !stderr.contains(&key), "{action}: {stderr}");
+        assert!(stderr.contains("name its id"), "{action}: {stderr}");
+    }
     done(&app, &["key", "revoke", &id]).await;
     let (code, _, stderr) = jari(&app, &["room", "list", "--key", &key]).await;
     assert!(code == 4 && stderr.contains("api_key_invalid"), "{stderr}");

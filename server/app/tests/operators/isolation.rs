@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 const SECRET: &str = "Theirs alone";
 
 /// A call that takes an API key, with the names in its path filled in.
-struct Keyed {
-    method: Method,
-    path: String,
+pub(crate) struct Keyed {
+    pub(crate) method: Method,
+    pub(crate) path: String,
 }
 
 /// Every call of the document that takes an API key: those of operators and of tenants.
-async fn keyed(app: &TestApp, names: &[(&str, &str)]) -> Vec<Keyed> {
+pub(crate) async fn keyed(app: &TestApp, names: &[(&str, &str)]) -> Vec<Keyed> {
     let document: Value = app.visitor().get("/openapi.json").await.expect(200).json();
     let mut calls = Vec::new();
     for (path, methods) in document["paths"].as_object().expect("paths") {
@@ -37,7 +37,7 @@ async fn keyed(app: &TestApp, names: &[(&str, &str)]) -> Vec<Keyed> {
 }
 
 /// A body that would be taken, so that nothing but the key is wrong.
-fn body(call: &Keyed) -> Option<Value> {
+pub(crate) fn body(call: &Keyed) -> Option<Value> {
     let last = call.path.rsplit('/').next().expect("a part");
     let subjects = json!({"subjects": ["user-1"]});
     let limits = json!({"capacity": 1, "rate_per_s": 1, "burst": 1});
@@ -60,7 +60,7 @@ fn body(call: &Keyed) -> Option<Value> {
 }
 
 /// Everything that a call could have changed.
-async fn everything(operator: &Operator) -> Value {
+pub(crate) async fn everything(operator: &Operator) -> Value {
     let mut all = Vec::new();
     for path in ["rooms", "groups", "tenants", "audit?limit=200"] {
         all.push(operator.get(&format!("/v1/admin/{path}")).await.expect(200).json::<Value>());
@@ -78,19 +78,10 @@ async fn everything(operator: &Operator) -> Value {
     Value::Array(all)
 }
 
-async fn site(app: &TestApp, tenant: &str) -> (String, Integrator) {
-    let body = json!({"name": tenant, "scope": "tenant", "tenant": tenant});
-    let made: Value = app.operator().post("/v1/admin/keys", &body).await.expect(201).json();
-    let (id, key) = (made["id"].as_str().expect("an id"), made["key"].as_str().expect("a key"));
-    (id.to_owned(), Integrator::new(app.url(), key))
-}
-
-#[tokio::test]
-async fn issue_5_another_tenant_s_key_reaches_changes_and_learns_nothing() {
-    let app = TestApp::start().await;
-    let operator = app.operator();
+/// Two tenants with a room each, `mine` and `theirs`, and a limit group `both`.
+pub(crate) async fn two_tenants(app: &TestApp) {
     let limits = json!({"capacity": 9, "rate_per_s": 9, "burst": 9});
-    operator.put("/v1/admin/groups/both", &limits).await.expect(200);
+    app.operator().put("/v1/admin/groups/both", &limits).await.expect(200);
     for room in ["mine", "theirs"] {
         app.create_tenant(room).await;
         app.create_room(|body| {
@@ -102,6 +93,20 @@ async fn issue_5_another_tenant_s_key_reaches_changes_and_learns_nothing() {
         })
         .await;
     }
+}
+
+async fn site(app: &TestApp, tenant: &str) -> (String, Integrator) {
+    let body = json!({"name": tenant, "scope": "tenant", "tenant": tenant});
+    let made: Value = app.operator().post("/v1/admin/keys", &body).await.expect(201).json();
+    let (id, key) = (made["id"].as_str().expect("an id"), made["key"].as_str().expect("a key"));
+    (id.to_owned(), Integrator::new(app.url(), key))
+}
+
+#[tokio::test]
+async fn issue_5_another_tenant_s_key_reaches_changes_and_learns_nothing() {
+    let app = TestApp::start().await;
+    let operator = app.operator();
+    two_tenants(&app).await;
     let (_, mine) = site(&app, "mine").await;
     let (their_id, theirs) = site(&app, "theirs").await;
     let entry = theirs.entry("theirs", "user-1").await;

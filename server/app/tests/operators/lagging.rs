@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jari_ports::{
     ApiKey, AuditEntry, AuditPage, BoxFuture, Control, ControlError, LimitGroup, NewApiKey,
-    RoomDefinition, SigningKey, SiteKey, Tenant,
+    NodeNote, RoomDefinition, SigningKey, SiteKey, Tenant,
 };
-use jari_units::{GroupId, RoomId, TenantId, Timestamp};
+use jari_units::{GroupId, NodeId, RoomId, TenantId, Timestamp};
 use parking_lot::Mutex;
 
 #[derive(Debug)]
@@ -75,11 +75,15 @@ lagging! {
     revoke_api_key(id: &str, at: Timestamp, entry: AuditEntry) -> ();
     rotate_api_key(id: &str, key: NewApiKey, at: Timestamp, ends_at: Timestamp, entry: AuditEntry)
         -> ();
+    nodes() -> Vec<NodeNote>;
+    note_node(note: NodeNote) -> ();
+    forget_node(node: NodeId) -> ();
     note_api_key_use(uses: Vec<(String, Timestamp)>) -> ();
     signing_keys() -> Vec<SigningKey>;
     add_signing_key(key: SigningKey, entry: AuditEntry) -> ();
     site_keys() -> Vec<SiteKey>;
     add_site_key(key: SiteKey, others_end_at: Timestamp, entry: AuditEntry) -> ();
+    end_site_key(tenant: &TenantId, id: &str, at: Timestamp, entry: AuditEntry) -> ();
     append_audit(entry: AuditEntry) -> u64;
     audit(target: Option<String>, before_no: Option<u64>, limit: u32) -> AuditPage;
 }

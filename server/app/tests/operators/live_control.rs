@@ -52,6 +52,22 @@ async fn a_closed_room_says_so_and_opens_again() {
     app.stop().await;
 }
 
+/// It would be open again at once, and whoever ordered it would believe it closed.
+#[tokio::test]
+async fn a_room_is_not_closed_until_a_time_that_has_passed() {
+    let app = TestApp::start().await;
+    let id = app.create_room(|_| {}).await;
+    let now = jari_api::Utc(jari_ports::Clock::now(app.clock()));
+    for at in [json!("2020-01-01T00:00:00Z"), json!(now)] {
+        let answer = app.operator().steer(&id, "close", json!({"reopens_at": at})).await;
+        let problem = answer.problem(422, "invalid_field");
+        assert_eq!(problem.fields["field"], "reopens_at", "{at}");
+    }
+    let view: Value = app.visitor().get(&format!("/v1/rooms/{id}")).await.expect(200).json();
+    assert_eq!(view["line"]["state"], "open");
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn a_notice_reaches_those_who_wait() {
     let app = TestApp::start().await;

@@ -4,6 +4,7 @@
 mod backup;
 mod call_log;
 mod command_line;
+mod cross_site;
 mod crossing;
 mod groups;
 mod isolation;

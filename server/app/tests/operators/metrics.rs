@@ -16,7 +16,7 @@ const RULES: &str = include_str!("../../../../deploy/prometheus/rules.yml");
 const RULES_TEST: &str = include_str!("../../../../deploy/prometheus/rules_test.yml");
 
 /// Families that only some servers show: with a CPU limit, or once a gate was open to everybody.
-const SOMETIMES: [&str; 7] = [
+const SOMETIMES: [&str; 8] = [
     "jari_cgroup_cpu_periods_total",
     "jari_cgroup_cpu_throttled_periods_total",
     "jari_cgroup_cpu_throttled_seconds_total",
@@ -24,6 +24,7 @@ const SOMETIMES: [&str; 7] = [
     "jari_gate_shadow_total",
     "jari_gate_unchecked_total",
     "jari_site_passes_total",
+    "jari_challenges_total",
 ];
 
 /// Every sample of a scrape: its name with labels, and its value.

@@ -73,6 +73,36 @@ async fn json_holds_every_number() {
     assert!(usual["gave_up"].as_u64() > Some(0) && usual["no_shows_total"].as_u64() > Some(0));
 }
 
+/// Of a room that queues by itself: when it does, and who walks in. Of others nothing of it is said.
+#[tokio::test]
+async fn issue_5_an_auto_room_tells_when_it_queues() {
+    let text = rehearse(&["--mode", "auto", "--quiet-for", "30s"]).await;
+    assert!(text.contains("It queues after ") && text.contains("  walked in"), "{text}");
+    assert!(text.contains("mode auto, 5/s, capacity 60"), "{text}");
+    let quiet = ["rehearse", "--people=600", "--mode=auto"];
+    let text = jari(&quiet).await.1;
+    assert!(text.contains("It never queues: 600 people walk in.\n"), "{text}");
+    let json = jari(&[&quiet[..], &["--json"]].concat()).await.1;
+    let answer: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(answer["settings"]["mode"], "auto");
+    let queued = ["walked_in", "queued_first_after_ms", "queued_ms"].map(|name| &answer[name]);
+    assert_eq!(queued, [&json!(600), &Value::Null, &json!(0)]);
+    assert_eq!(answer["waits"]["max_ms"], 0);
+    let on = rehearse(&[]).await;
+    assert!(!on.contains("queues") && !on.contains("walked in"), "{on}");
+}
+
+#[tokio::test]
+async fn issue_5_a_site_moves_the_signal_pacer_and_without_one_a_note_says_so() {
+    let signal = ["--pacer", "signal"];
+    let text = rehearse(&signal).await;
+    assert!(text.contains("Note: no site says anything here"), "{text}");
+    let site = ["--site-busy-at", "30", "--site-overloaded-at", "40"];
+    let text = rehearse(&[&signal[..], &site].concat()).await;
+    assert!(text.contains("a site busy at 30 and overloaded at 40"), "{text}");
+    assert!(!text.contains("Note:"), "{text}");
+}
+
 /// The points of the line in this colour.
 fn points_of(picture: &roxmltree::Document<'_>, colour: &str) -> usize {
     let lines = picture.descendants().filter(|node| {
@@ -178,6 +208,13 @@ async fn a_rehearsal_takes_the_settings_of_a_running_room_and_the_flags_changes(
     assert_eq!(what_if["settings"]["rate_per_s"], 80.0);
     assert_eq!(what_if["settings"]["capacity"], 77);
     assert!(what_if["drained_after_ms"].is_u64(), "{what_if:#}");
+    app.operator().set(&alone, json!({"mode": "shadow"})).await;
+    let shadow = rehearse(&alone, &["--horizon", "10m"]).await;
+    assert!(
+        shadow["notes"][0].as_str().is_some_and(|note| note.contains("mode shadow")),
+        "{shadow:#}"
+    );
+    assert_eq!(shadow["waiting_max"], copy["waiting_max"]);
     let shared = rehearse(&grouped, &[]).await;
     assert_eq!(
         (&shared["settings"]["capacity"], &shared["settings"]["rate_per_s"]),
@@ -198,6 +235,14 @@ async fn what_cannot_be_rehearsed_is_one_line_with_its_exit_code() {
         (&["--arrivals", path(&bad)][..], 1, "bad.csv: line 3: `soon` is no second"),
         (&["--arrivals", path(&few)], 1, "few.csv: it adds up to 0.1 people"),
         (&["--arrivals", "nowhere.csv"], 1, "nowhere.csv: cannot be read"),
+        (&["--mode", "off"], 1, "mode off holds nobody up"),
+        (&["--mode", "shadow"], 1, "say --mode on or --mode auto"),
+        (&["--site-busy-at", "9", "--site-overloaded-at", "10"], 1, "say --pacer signal"),
+        (
+            &["--pacer=signal", "--site-busy-at=11", "--site-overloaded-at=10"],
+            1,
+            "--site-busy-at is above --site-overloaded-at",
+        ),
         (&["--window", "1h", "--horizon", "10m"], 1, "give a --horizon"),
         (&["--burst", "0"], 1, "burst: 0 is not in"),
         (&["--dwell", "25h"], 1, "dwell must be"),

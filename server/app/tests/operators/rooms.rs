@@ -100,6 +100,7 @@ async fn what_is_wrong_is_named() {
     for (change, name) in [
         ((|room| room["settings"] = json!({"burst": 0})) as fn(&mut Value), "burst"),
         (|room| room["settings"] = json!({"rate_per_s": -1}), "rate_per_s"),
+        (|room| room["settings"] = json!({"rate_per_s": 0.0004}), "rate_per_s"),
         (|room| room["settings"] = json!({"pass_ttl_ms": 1}), "pass_ttl_ms"),
         (|room| room["settings"] = json!({"joins_from": "2027-01-01T00:00:00Z"}), "joins_from"),
     ] {
@@ -120,6 +121,80 @@ async fn what_is_wrong_is_named() {
     }
     let list: Value = operator.get("/v1/admin/rooms").await.json();
     assert_eq!(list, json!({"rooms": []}), "nothing was made of what was refused");
+    app.stop().await;
+}
+
+/// Of two settings that do not go together, the one that was sent is named: a form marks it, and its sender knows it.
+#[tokio::test]
+async fn of_two_settings_that_clash_the_one_that_was_sent_is_named() {
+    let app = TestApp::start().await;
+    let times = json!({"joins_from": "2037-01-01T00:00:00Z", "opens_at": "2037-01-02T00:00:00Z",
+        "closes_at": "2037-01-03T00:00:00Z"});
+    for (before, change, field) in [
+        (json!({}), json!({"poll_near_ms": 99_999_999}), "poll_near_ms"),
+        (json!({}), json!({"poll_far_ms": 500}), "poll_far_ms"),
+        (json!({}), json!({"poll_near_ms": 9_000, "poll_far_ms": 8_000}), "poll_far_ms"),
+        (times.clone(), json!({"opens_at": "2036-01-01T00:00:00Z"}), "opens_at"),
+        (times.clone(), json!({"opens_at": null}), "opens_at"),
+        (times.clone(), json!({"joins_from": "2037-01-02T00:00:01Z"}), "joins_from"),
+        (
+            times.clone(),
+            json!({"joins_from": null, "opens_at": "2038-01-01T00:00:00Z"}),
+            "opens_at",
+        ),
+        (times, json!({"closes_at": "2037-01-01T12:00:00Z"}), "closes_at"),
+        (json!({}), json!({"pacer": {"kind": "aimd", "floor": 201}}), "pacer.floor"),
+        (json!({}), json!({"pacer": {"kind": "aimd", "ceiling": 4}}), "pacer.ceiling"),
+        (json!({}), json!({"pacer": {"kind": "signal", "floor": 51}}), "pacer.floor"),
+        (json!({}), json!({"pacer": {"kind": "signal", "start": 201}}), "pacer.start"),
+        (json!({}), json!({"pacer": {"kind": "signal", "ceiling": 49}}), "pacer.ceiling"),
+    ] {
+        let id = app.create_room(|_| ()).await;
+        app.operator().set(&id, before).await;
+        let path = format!("/v1/admin/rooms/{id}");
+        let answer = app.operator().patch(&path, &json!({"settings": change})).await;
+        let problem = answer.problem(422, "invalid_settings");
+        assert_eq!(problem.fields["field"], field, "{change}: {problem:?}");
+        app.operator().delete(&path).await.expect(204);
+    }
+    app.stop().await;
+}
+
+/// A merge patch alone would leave the other kind's fields in place, and then refuse them. As by the command line, the rates
+/// that both have stay.
+#[tokio::test]
+async fn a_pacer_of_another_kind_needs_no_nulls_for_what_the_old_one_had() {
+    let app = TestApp::start().await;
+    let id = app.create_room(|_| ()).await;
+    let path = format!("/v1/admin/rooms/{id}");
+    let pacer = async |patch: Value| -> Value {
+        let patch = json!({"settings": {"pacer": patch}});
+        let view: Value = app.operator().patch(&path, &patch).await.expect(200).json();
+        view["settings"]["pacer"].clone()
+    };
+    let aimd = pacer(json!({"kind": "aimd", "floor": 7})).await;
+    assert_eq!((&aimd["floor"], &aimd["threshold"]), (&json!(7), &json!(100)));
+    let same = pacer(json!({"kind": "aimd", "increase": 9})).await;
+    assert_eq!(
+        (&same["floor"], &same["increase"]),
+        (&json!(7), &json!(9)),
+        "the same kind goes on"
+    );
+    let same = pacer(json!({"increase": 8})).await;
+    assert_eq!((&same["floor"], &same["increase"]), (&json!(7), &json!(8)));
+    let signal = pacer(json!({"kind": "signal", "start": 60})).await;
+    assert_eq!((&signal["floor"], &signal["start"]), (&json!(7), &json!(60)));
+    let aimd = pacer(json!({"kind": "aimd"})).await;
+    assert_eq!((&aimd["floor"], &aimd["start"]), (&json!(7), &json!(60)));
+    assert_eq!(pacer(json!({"kind": "fixed"})).await, json!({"kind": "fixed"}));
+    assert_eq!(
+        pacer(json!({"kind": "aimd"})).await["floor"],
+        5,
+        "and of what has none, the default"
+    );
+    // What the new kind does not have is refused as ever, where it is sent.
+    let patch = json!({"settings": {"pacer": {"kind": "signal", "threshold": 9}}});
+    app.operator().patch(&path, &patch).await.problem(400, "malformed_body");
     app.stop().await;
 }
 

@@ -59,3 +59,32 @@ async fn a_start_warns_of_rooms_that_its_records_do_not_know() {
     theirs.kill().await;
     ours.stop().await;
 }
+
+/// The store was away at the start, and with it whatever could have been warned of.
+#[tokio::test]
+async fn issue_4_a_start_without_its_store_warns_of_strangers_once_it_is_back() {
+    let mut redis =
+        Server::start_with(Kind::Redis, &["--appendonly", "yes", "--appendfsync", "always"]);
+    let ours = TestApp::builder().set("store.url", redis.url()).start().await;
+    ours.create_room(still).await;
+    ours.stop().await;
+    let folder = TempDir::new().expect("a folder");
+    let url = redis.url();
+    let serve = || Process::serve(JARI, folder.path()).arg("--store").arg(&url);
+    let mut theirs = serve().start().await;
+    let body = json!({
+        "room": "mine", "identity": "anonymous", "title": {"ko": "a", "en": "a"}, "target_url": "/",
+    });
+    let key = theirs.wait_for_key().await;
+    theirs.operator(&key).post("/v1/admin/rooms", &body).await.expect(201);
+    theirs.terminate().await;
+    assert!(theirs.wait().await.success(), "{}", theirs.output());
+    let again = serve();
+    redis.kill();
+    let theirs = again.start().await;
+    let warned = || theirs.output().contains("these records do not know (room)");
+    assert!(!warned(), "it cannot know");
+    redis.start_again();
+    eventually("the operator is warned", async || warned().then_some(())).await;
+    theirs.kill().await;
+}

@@ -211,6 +211,31 @@ async fn a_check_reads_addresses_as_a_start_does() {
     }
 }
 
+/// And so it does with the files that a start reads.
+#[tokio::test]
+async fn a_check_reads_a_certificate_as_a_start_does() {
+    let dir = TempDir::new().expect("a folder");
+    for command in ["check", "serve"] {
+        let mut process = Process::command(JARI, &[command, "--config", "/dev/null"])
+            .env("JARI__HTTP__LISTEN", "127.0.0.1:0")
+            .env("JARI__OPS__LISTEN", "127.0.0.1:0")
+            .env("JARI__PROTECT__LISTEN", "127.0.0.1:0")
+            .env("JARI__PROTECT__UPSTREAM", "http://127.0.0.1:9")
+            .env("JARI__PROTECT__TLS_CERT", dir.path().join("none.pem").to_str().expect("a path"))
+            .env("JARI__PROTECT__TLS_KEY", dir.path().join("none.key").to_str().expect("a path"))
+            .arg("--data")
+            .arg(dir.path())
+            .spawn();
+        let code = process.wait().await.code();
+        let said = process.stderr();
+        assert_eq!(code, Some(1), "{command}: {said}");
+        assert!(
+            said.contains("protect.tls_cert") && said.contains("none.pem"),
+            "{command}: {said}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_drain_tells_streams_to_come_back_and_finishes_what_is_in_flight() {
     let app = TestApp::start().await;

@@ -2,19 +2,23 @@
 //! and back. Attacks are in the test program `attacks`.
 
 mod bodies;
+mod certificates;
 mod command_line;
 mod connections;
 mod guests;
+mod http2_tunnels;
+mod https_site;
 mod modes;
 mod outage;
 mod passing;
 mod preflight;
+mod staying;
 mod switching;
 mod tls;
 mod waiting;
 
-use jari_api::{PlaceStatus, PlaceView};
-use jari_testkit::{Answer, FakeSite, TestApp, Visitor, eventually};
+use jari_api::PlaceView;
+use jari_testkit::{Answer, FakeSite, TestApp, Visitor};
 use reqwest::Method;
 
 /// The room that a site without a named one gets.
@@ -39,21 +43,10 @@ async fn go(visitor: &Visitor, path: &str) -> Answer {
 }
 
 async fn ask(request: reqwest::RequestBuilder) -> Answer {
-    let response = request.send().await.expect("the server answers");
-    let (status, headers) = (response.status(), response.headers().clone());
-    let body = response.bytes().await.expect("the whole answer").to_vec();
-    Answer { status, headers, body }
+    Answer::read(request.send().await.expect("the server answers")).await
 }
 
 /// Joins the room on the site's own origin, as its page does, and waits for the pass.
 async fn admitted(visitor: &Visitor) -> PlaceView {
-    let _ = ask(visitor.request(Method::POST, "/.jari/v1/visitors")).await.expect(201);
-    let joined = ask(visitor.request(Method::POST, "/.jari/v1/rooms/site/places")).await;
-    assert!(joined.status.is_success(), "{}", joined.text());
-    eventually("the visitor is admitted", async || {
-        let answer = visitor.get("/.jari/v1/rooms/site/places/me").await;
-        let place = (answer.status == 200).then(|| answer.json::<PlaceView>())?;
-        (place.status == PlaceStatus::Admitted).then_some(place)
-    })
-    .await
+    visitor.enter(ROOM).await
 }

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use crate::{ROOM, admitted, ask, browser, stage};
 
-const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Asks for a WebSocket and gives the head of the answer.
-async fn switch(app: &TestApp, bearer: Option<&str>) -> (TcpStream, String) {
+pub(crate) async fn switch(app: &TestApp, bearer: Option<&str>) -> (TcpStream, String) {
     let addr = app.site_url().socket_addrs(|| None).expect("an address")[0];
     let mut socket = TcpStream::connect(addr).await.expect("it listens");
     let pass =
@@ -37,7 +37,7 @@ async fn switch(app: &TestApp, bearer: Option<&str>) -> (TcpStream, String) {
     (socket, String::from_utf8_lossy(&answer).to_lowercase())
 }
 
-async fn pass(visitor: &Visitor) -> String {
+pub(crate) async fn pass(visitor: &Visitor) -> String {
     admitted(visitor).await.pass.expect("a pass").token
 }
 
@@ -66,11 +66,11 @@ async fn a_websocket_echoes_through_and_needs_a_pass() {
 }
 
 /// The shortest that a pass may be.
-const PASS_TTL_MS: u64 = 5_000;
-const PASS_TTL: Duration = Duration::from_millis(PASS_TTL_MS);
+pub(crate) const PASS_TTL_MS: u64 = 5_000;
+pub(crate) const PASS_TTL: Duration = Duration::from_millis(PASS_TTL_MS);
 
 /// A tunnel of somebody with a short pass.
-async fn tunnel(app: &TestApp) -> (Visitor, TcpStream) {
+pub(crate) async fn tunnel(app: &TestApp) -> (Visitor, TcpStream) {
     // A pass that is used never ends before the window in which to claim it.
     let settings = json!({"pass_ttl_ms": PASS_TTL_MS, "claim_window_ms": PASS_TTL_MS});
     app.operator().set(ROOM, settings).await;
@@ -82,14 +82,14 @@ async fn tunnel(app: &TestApp) -> (Visitor, TcpStream) {
 }
 
 /// Sends something and reads it back.
-async fn echo(socket: &mut TcpStream) {
+pub(crate) async fn echo(socket: &mut TcpStream) {
     let mut back = [0; 4];
     socket.write_all(b"ping").await.expect("it is open");
     timeout(LONG, socket.read_exact(&mut back)).await.expect("in time").expect("it comes back");
     assert_eq!(&back, b"ping");
 }
 
-async fn ends(mut socket: TcpStream) {
+pub(crate) async fn ends(mut socket: TcpStream) {
     let end = timeout(LONG, socket.read(&mut [0; 1])).await.expect("it ends");
     assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
 }

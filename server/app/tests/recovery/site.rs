@@ -114,6 +114,7 @@ impl Site {
             target_url: "/target".to_owned(),
             on_store_failure,
             handover: jari_ports::Handover::Cookie,
+            challenge: jari_ports::Challenge::default(),
             settings: settings.clone(),
             version: 0,
             created_at: SystemClock.now(),

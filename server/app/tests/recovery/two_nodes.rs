@@ -6,6 +6,7 @@ use jari_api::PlaceStatus;
 use jari_line::{Loss, Past, RecoverOutcome, Settings};
 use jari_ports::{LineStore, OnStoreFailure};
 use jari_testkit::eventually;
+use jari_units::Mark;
 use url::Url;
 
 use crate::check::{one_each, order};
@@ -102,22 +103,55 @@ async fn issue_4_what_only_a_dead_node_knew_comes_back_by_receipts() {
 /// Another node has it recovered, and this one's feed never says so: its next answer does.
 #[tokio::test(flavor = "multi_thread")]
 async fn issue_4_an_answer_of_a_newer_history_makes_a_node_read_the_room_again() {
+    let (site, node, _) = unaware(1).await;
+    let another = recovered_by_another(&site, &node).await;
+    eventually("the node is at the new history", async || {
+        (site.mark_of(&node).incarnation == another.incarnation).then_some(())
+    })
+    .await;
+}
+
+/// A room that was not told yet knows nobody who could leave: only its recovery makes that true.
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_who_leaves_at_a_node_that_has_not_heard_of_a_recovery_stays_gone() {
+    let (site, node, mut people) = unaware(2).await;
+    recovered_by_another(&site, &node).await;
+    let mut gone = people.remove(1);
+    let acknowledged = eventually("it is answered", async || {
+        let status = gone.clone().leave(&node.url).await;
+        (status != 503).then_some(status)
+    });
+    assert_eq!(acknowledged.await, 204);
+    site.noticed_by(&node).await;
+    assert_eq!(people[0].poll(&node.url).await.0, 503);
+    site.recovered().await;
+    assert_eq!(gone.told(&node.url).await.status, PlaceStatus::Ended);
+    assert_eq!(people[0].told(&node.url).await.status, PlaceStatus::Waiting);
+}
+
+/// A node that serves these people, and that no event reaches.
+async fn unaware(people: usize) -> (Site, Node, Vec<Person>) {
     let settings = Settings { capacity: 0, ..Settings::default() };
-    let site = Site::new(settings.clone(), OnStoreFailure::Wait).await;
+    let site = Site::new(settings, OnStoreFailure::Wait).await;
     let first = site.node().await;
-    let mut person = site.person();
-    assert_eq!(person.join(&first.url).await.0, 201);
+    let mut people = site.people(people);
+    for person in &mut people {
+        assert_eq!(person.join(&first.url).await.0, 201);
+    }
     first.kill();
     let node = site.node().await;
     site.store.deafen(true);
-    assert_eq!(person.poll(&node.url).await.0, 200);
+    assert_eq!(people[0].poll(&node.url).await.0, 200);
+    site.store.deafen(false);
+    (site, node, people)
+}
+
+/// The store loses everything, and another node notices first. The mark that the room begins anew with.
+async fn recovered_by_another(site: &Site, node: &Node) -> Mark {
     site.store.fall_back();
-    // As a node does that has noticed first.
-    let seen = Loss::Seen(Past { mark: site.mark_of(&node), origin: None });
+    let seen = Loss::Seen(Past { mark: site.mark_of(node), origin: None });
+    let settings = Settings { capacity: 0, ..Settings::default() };
     let another = site.store.recover(&room_id(), settings, seen, u64::MAX).await.expect("answered");
     assert_ne!(another.outcome, RecoverOutcome::NothingLost);
-    eventually("the node is at the new history", async || {
-        (site.mark_of(&node).incarnation == another.mark.incarnation).then_some(())
-    })
-    .await;
+    another.mark
 }

@@ -1,6 +1,8 @@
 //! The example sites of other languages, each started as its README says, before a real Jari. The one in Rust has a test of
 //! its own.
 
+mod troubled;
+
 use std::path::PathBuf;
 
 use jari_api::admin::Handover;

@@ -44,6 +44,25 @@ async fn issue_5_a_token_says_who_for_whom_and_until_when() {
     app.stop().await;
 }
 
+/// The way back is kept in a cookie for days: to the door itself it would be a circle that the browser gives up on each time.
+#[tokio::test]
+async fn issue_5_no_link_locks_a_visitor_out_by_a_way_back_to_the_door() {
+    let app = TestApp::start().await;
+    let room = app.create_room(handing_over).await;
+    let visitor = app.visitor();
+    admitted(&visitor, &room).await;
+    let own = app.url();
+    for back in ["rooms/room/go", "rooms/room", "rooms/room/go?a=b", "rooms/other/go", "admin"] {
+        let back = own.join(back).expect("a path");
+        let mut page = own.join("/rooms/room").expect("a path");
+        page.query_pairs_mut().append_pair("return", back.as_str());
+        visitor.get(page.as_str()).await.expect(200);
+        let to = location(&visitor.get("/rooms/room/go").await.expect(303));
+        assert!(to.as_str().starts_with("https://shop.example/sale?jari_pass="), "{back}: {to}");
+    }
+    app.stop().await;
+}
+
 /// Q5: one landing a token, however often and by whomever it is shown; a site's own repeated call is the same landing.
 #[tokio::test]
 async fn issue_5_a_token_lands_once() {

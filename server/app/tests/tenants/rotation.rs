@@ -103,6 +103,50 @@ async fn issue_5_a_site_key_in_wrong_hands_ends_at_once() {
     app.stop().await;
 }
 
+/// Found in wrong hands while its overlap runs: it ends, and whoever signs goes on.
+#[tokio::test]
+async fn issue_5_a_replaced_site_key_is_ended_before_its_overlap_is_over_and_the_one_in_use_never()
+{
+    let app = TestApp::start().await;
+    let room = app.create_room(handing_over).await;
+    let site = app.integrator().await;
+    let (visitor, stolen) = a_token(&app, &room).await;
+    let path = "/v1/admin/tenants/default/site-keys";
+    let rotate = format!("{path}/rotate");
+    let told: Value =
+        app.operator().post(&rotate, &json!({"overlap_ms": 120_000})).await.expect(200).json();
+    let keys = told["keys"].as_array().expect("a list");
+    let id = |at: usize| keys[at]["id"].as_str().expect("an id").to_owned();
+    let signs = |told: &Value| [told["keys"][0]["signs"].clone(), told["keys"][1]["signs"].clone()];
+    assert_eq!(signs(&told), [json!(true), json!(false)], "the old one, until sites know the new");
+    let (old, new) = (format!("{path}/{}", id(0)), format!("{path}/{}", id(1)));
+    let in_use = app.operator().delete(&new).await.problem(422, "invalid_field");
+    assert_eq!(in_use.fields["field"], "id");
+    app.operator().delete(&format!("{path}/0000")).await.problem(404, "unknown_key");
+    let elsewhere = old.replace("default", "nobody");
+    app.operator().delete(&elsewhere).await.problem(404, "unknown_tenant");
+    Operator::new(app.url(), site.key()).delete(&old).await.problem(403, "api_key_scope");
+    verify(&site, &stolen, "landing-01").await.expect(200);
+    for _ in 0..2 {
+        app.operator().delete(&old).await.expect(204);
+    }
+    assert_eq!(kids(&app).await, [id(1)]);
+    assert_eq!(reason(&verify(&site, &stolen, "landing-01").await), "bad_signature");
+    let fresh = leave_for_the_site(&visitor, &room).await;
+    assert_eq!(kid(&fresh), id(1), "before its time, as it is the only one");
+    verify(&site, &fresh, "landing-02").await.expect(200);
+    let listed: Value = app.operator().get(path).await.expect(200).json();
+    assert_eq!(signs(&listed), [json!(false), json!(true)]);
+    let trail: Value = app
+        .operator()
+        .get("/v1/admin/audit?target=tenant:default&limit=1")
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(trail["entries"][0]["action"], "site-key.end");
+    app.stop().await;
+}
+
 /// Both keys are good in the overlap, from the site's side; then the old one has ended by itself.
 #[tokio::test]
 async fn issue_5_an_api_key_is_rotated_with_an_overlap_and_the_old_one_ends_by_itself() {

@@ -1,10 +1,10 @@
 //! Asking or joining too fast: told when to come back, and others are not held to it.
 
 use jari_api::PlaceView;
-use jari_testkit::TestApp;
+use jari_testkit::{TestApp, eventually};
 use reqwest::Method;
 
-use crate::still;
+use crate::{open, still};
 
 #[tokio::test]
 async fn polling_much_faster_than_directed_is_refused() {
@@ -78,6 +78,39 @@ async fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
         let answer = request.send().await.expect("the server answers");
         assert_eq!(answer.status(), status, "{from}");
     }
+}
+
+#[tokio::test]
+async fn issue_5_a_pass_that_is_used_more_than_a_person_could_is_held_to_its_pace() {
+    let app = TestApp::builder()
+        .set("http.pass_limit_per_s", 1)
+        .set("http.pass_limit_burst", 5)
+        .start()
+        .await;
+    let room = app.create_room(open).await;
+    let (shared, own) = (app.visitor(), app.visitor());
+    for visitor in [&shared, &own] {
+        visitor.wait_in(&room).await;
+        eventually("the visitor is admitted", async || {
+            let answer = visitor.poll(&room).await;
+            let place = (answer.status == 200).then(|| answer.json::<PlaceView>())?;
+            place.pass.map(drop)
+        })
+        .await;
+    }
+    let mut passed = 0;
+    let refused = loop {
+        let answer = shared.gate(&room).await;
+        if answer.status != 204 {
+            break answer;
+        }
+        passed += 1;
+        assert!(passed < 200, "nothing held it back");
+    };
+    assert!(passed >= 5, "a page is many requests at once: {passed}");
+    refused.problem(429, "too_many_requests");
+    assert!(refused.header("retry-after").is_some());
+    own.gate(&room).await.expect(204);
 }
 
 #[tokio::test]

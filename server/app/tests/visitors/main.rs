@@ -3,6 +3,7 @@
 
 mod bodies;
 mod breakable;
+mod challenge;
 mod cookies;
 mod cross_origin;
 mod deletion_race;
@@ -15,9 +16,11 @@ mod on_redis;
 mod opening;
 mod places;
 mod raw_stream;
+mod ready;
 mod redis_away_at_start;
 mod redis_evicted;
 mod redis_faults;
+mod redis_releases;
 mod redis_shard;
 mod returns;
 mod store_down;

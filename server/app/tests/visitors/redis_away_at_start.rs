@@ -110,8 +110,12 @@ async fn a_node_before_a_redis_that_takes_no_writes_is_not_ready() {
     let app = TestApp::builder().set("store.url", redis.url()).start().await;
     is_ready(&app).await;
     redis.ask("REPLICAOF 127.0.0.1 1");
-    let (status, why) = readiness(&app).await;
-    assert_eq!(status, 503, "{why}");
+    // What was found a moment ago is told for a second.
+    let why = eventually("the node is not ready", async || {
+        let (status, why) = readiness(&app).await;
+        (status == 503).then_some(why)
+    })
+    .await;
     assert!(why.contains("it is a replica now"), "{why}");
     redis.ask("REPLICAOF NO ONE");
     is_ready(&app).await;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use jari_api::PlaceView;
+use jari_api::{Identity, PlaceView};
 use jari_servers::{Kind, Server};
-use jari_testkit::TestApp;
+use jari_testkit::{TestApp, Visitor, eventually};
+use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::still;
@@ -49,5 +50,35 @@ async fn a_line_that_redis_threw_away_comes_back_with_everybody() {
         let again: PlaceView = visitor.join(&room).await.expect(200).json();
         assert_eq!(again.seq, seq);
     }
+    app.stop().await;
+}
+
+/// Nobody else knows them: an operator is told, once, and names them again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn issue_4_people_whose_block_redis_threw_away_are_told_of() {
+    let redis = Server::start(Kind::Redis);
+    let app = TestApp::builder().set("store.url", redis.url()).start().await;
+    let entered = |room: &mut jari_api::admin::RoomBody| {
+        still(room);
+        room.identity = Identity::Entry;
+    };
+    let room = app.create_room(entered).await;
+    let (site, block) = (app.integrator().await, json!({"subjects": ["pest"]}));
+    let entry = site.entry(&room, "somebody").await;
+    app.visitor().join_with(&room, &entry).await.expect(201);
+    app.operator().steer(&room, "block", block.clone()).await.expect(200);
+    let ops = Visitor::new(app.ops_url());
+    let lost = async || {
+        let text = ops.get("/metrics").await.expect(200).text();
+        let line = text.lines().find_map(|line| line.strip_prefix("jari_unlisted_total "));
+        line.expect("it is counted from the start").to_owned()
+    };
+    assert_eq!(lost().await, "0");
+    assert_eq!(redis.ask(&format!("DEL jari:{{{room}}}:block")), ":1");
+    eventually("it is counted", async || (lost().await == "1").then_some(())).await;
+    app.operator().steer(&room, "block", block).await.expect(200);
+    let entry = site.entry(&room, "pest").await;
+    app.visitor().join_with(&room, &entry).await.problem(403, "blocked");
+    assert_eq!(lost().await, "1", "and told once");
     app.stop().await;
 }

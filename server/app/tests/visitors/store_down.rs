@@ -49,6 +49,7 @@ fn room(id: &str, on_store_failure: OnStoreFailure) -> RoomDefinition {
         target_url: "/target".to_owned(),
         on_store_failure,
         handover: jari_ports::Handover::Cookie,
+        challenge: jari_ports::Challenge::default(),
         settings: Settings { rate_milli: 1_000_000, ..Settings::default() },
         version: 0,
         created_at: SystemClock.now(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jari_api::PlaceView;
 use jari_gate::{Rule, Rules};
-use jari_http::{HostHeader, ProtectOptions, UpstreamLimits};
+use jari_http::{HostHeader, ProtectOptions, UpstreamLimits, UpstreamTls};
 use jari_testkit::FakeSite;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -37,6 +37,7 @@ async fn serve(broken: &Broken, site: &FakeSite) -> SocketAddr {
         rules,
         host_header: HostHeader::Keep,
         limits: UpstreamLimits { connect: second, response: second, idle: LONG, max: 16 },
+        tls: UpstreamTls::default(),
     };
     tokio::spawn(jari_http::serve_site(broken.state.clone(), listener, options, None));
     addr

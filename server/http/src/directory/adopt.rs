@@ -100,7 +100,12 @@ impl RoomDirectory {
         if groups_owed && answer.is_ok() {
             answer = self.push_groups(&groups).await;
         }
-        answer.and(self.settle_each(&alone).await?)
+        let answer = answer.and(self.settle_each(&alone).await?);
+        if answer.is_ok() {
+            // Where the start could not: some room's store was away.
+            self.warn_of_strangers().await;
+        }
+        answer
     }
 
     /// Settles as many as can be. The inner error is one room's own; the outer one is a store that is away.

@@ -1,6 +1,8 @@
 //! Rooms in the store that control does not know: what a deletion left behind, or another installation's, which uses the same
 //! store and prefix by a slip. Nobody's line is deleted while anybody serves it.
 
+use std::sync::atomic::Ordering;
+
 use jari_ports::StoreError;
 use jari_units::limits::NODE_FRESH;
 use jari_units::{Millis, RoomId};
@@ -45,12 +47,17 @@ pub(super) fn check(
 }
 
 impl RoomDirectory {
-    /// Says so where the store has rooms that control does not know. Only a warning: a store that fails says so elsewhere.
+    /// Says so, once, where the store has rooms that control does not know; what does not answer now is asked again. Only a
+    /// warning: a store that fails says so elsewhere.
     pub(super) async fn warn_of_strangers(&self) {
+        if self.strangers_known.load(Ordering::Acquire) {
+            return;
+        }
         let Ok(there) = self.calls.run("rooms", self.calls.store.rooms()).await else { return };
         let here: Vec<_> = there.into_iter().filter(|id| self.get(id).is_none()).collect();
         // Another node may have made some since this one asked.
         let Ok(strangers) = self.losses.undefined(here).await else { return };
+        self.strangers_known.store(true, Ordering::Release);
         if strangers.is_empty() {
             return;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use jari_ports::StoreError;
 use jari_units::Mark;
 use tokio::time::sleep;
 
@@ -24,6 +25,21 @@ impl RoomEntry {
     #[must_use]
     pub fn refusing_for(&self) -> Option<Duration> {
         self.health.refusing_for().filter(|_| self.health.is_known())
+    }
+
+    /// Whether anybody heard lately how the store answers for this room.
+    #[must_use]
+    pub(crate) fn is_known(&self) -> bool {
+        self.health.is_known()
+    }
+
+    /// Asks what holds this room for a sign that it answers and takes writes; changes nothing.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn reach(&self) -> Result<(), StoreError> {
+        let id = self.definition().id.clone();
+        self.calls.run_on(&self.health, "reach", self.calls.store.reach(&id)).await
     }
 
     /// Makes known how the store answers for this room: asks where nobody did lately, and goes on until there is an answer.

@@ -17,6 +17,7 @@ use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;
 use crate::identity::{self, Joiner, VISITOR_TTL};
 use crate::metrics::Would;
+use crate::newcomers;
 use crate::place_view::sign_pass;
 use crate::places;
 use crate::problem_response::Refusal;
@@ -51,8 +52,8 @@ pub(super) async fn walk_in(
     reason: &'static str,
 ) -> Result<Passage, Refusal> {
     let room = entry.definition();
-    // Who an entry token names is known only on the room's page.
-    if room.identity != Identity::Anonymous {
+    // Who an entry token names is known only on the room's page, and that page does the work that a room may ask for.
+    if room.identity != Identity::Anonymous || room.challenge.is_on() {
         return Ok(refused(reason));
     }
     let runtime = match entry.runtime().await {
@@ -65,7 +66,7 @@ pub(super) async fn walk_in(
         return Ok(refused(reason));
     }
     let newcomer = newcomer(state, &room, headers);
-    match join(state, &runtime, newcomer.subject, address).await {
+    match join(state, &room, &runtime, newcomer.subject, address).await {
         Ok(Arrived::Inside(joined, grant)) => {
             let id = grant.id;
             let live = acknowledged(state, &runtime, grant);
@@ -143,7 +144,7 @@ async fn judge(
     runtime.wake().await;
     let newcomer = newcomer(state, room, headers);
     let told = |joined: &Joined| cookies(state, room, &runtime, &newcomer, joined);
-    match join(state, &runtime, newcomer.subject, address).await {
+    match join(state, room, &runtime, newcomer.subject, address).await {
         Ok(Arrived::Inside(joined, _)) => (Would::Pass, told(&joined).unwrap_or_default()),
         Ok(Arrived::InLine(joined)) => (Would::Wait, told(&joined).unwrap_or_default()),
         Ok(Arrived::Outside) => (Would::Refuse, Vec::new()),
@@ -151,17 +152,28 @@ async fn judge(
     }
 }
 
-/// Joins within the limit of the newcomer's address; whoever got a pass uses it with this very request.
+/// Joins within the limits of the newcomer's address and network and of the room's tenant; whoever got a pass uses it with
+/// this very request. Beyond a limit they are led to the room, whose join says when to try again.
 async fn join(
     state: &AppState,
+    room: &RoomDefinition,
     runtime: &RoomRuntime,
     subject: SubjectKey,
     address: IpAddr,
 ) -> Result<Arrived, BatchError> {
-    if state.join_limiter.join(address).is_err() {
+    let limiter = &state.join_limiter;
+    if limiter.join(address).and_then(|()| limiter.newcomer(address)).is_err() {
         return Ok(Arrived::Outside);
     }
-    let joined = runtime.join(subject).await?;
+    if state.tenant_limits.join(&room.tenant).is_err() {
+        limiter.no_newcomer(address);
+        return Ok(Arrived::Outside);
+    }
+    let joined = runtime.join(subject).await;
+    if !joined.as_ref().is_ok_and(|joined| newcomers::is_new(&joined.outcome)) {
+        limiter.no_newcomer(address);
+    }
+    let joined = joined?;
     Ok(match joined.outcome {
         JoinOutcome::Allowed(grant) | JoinOutcome::Admitted(grant) => {
             let grant = claimed(runtime, grant).await;
@@ -207,7 +219,8 @@ fn place(state: &AppState, room: &RoomDefinition, headers: &HeaderMap) -> Option
     shown.filter_map(open).find(|token| token.room == room.id)
 }
 
-/// The cookies of a join: who they are, where they stand, and the pass if there is one.
+/// The cookies of a join: the pass if there is one, where they stand, and who they are. In this order: a proxy that hands on
+/// the first alone then hands on what lets them in again.
 fn cookies(
     state: &AppState,
     room: &RoomDefinition,
@@ -217,7 +230,7 @@ fn cookies(
 ) -> Result<Vec<HeaderValue>, Refusal> {
     let joiner = Joiner { subject: newcomer.subject, room_visitor: None };
     let told = places::tell_joined(state, room, runtime, joiner, joined)?;
-    Ok(newcomer.cookie.iter().cloned().chain(told.cookies).collect())
+    Ok(told.cookies.into_iter().rev().chain(newcomer.cookie.clone()).collect())
 }
 
 fn pass_cookie(

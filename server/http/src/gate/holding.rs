@@ -1,4 +1,4 @@
-//! Whoever was let through and stays, such as at the end of a WebSocket: they may stay only as long as a new request of
+//! Whoever was let through and stays, such as at the end of a WebSocket or an event stream: they may stay only as long as a new request of
 //! theirs would pass. Closes nothing itself.
 
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use jari_line::Mode;
 use jari_pass::PassToken;
 use jari_ports::{RoomDefinition, StoreError};
 use jari_units::RoomId;
+use jari_units::limits::TICK;
 
 use super::{Live, Passage, known, on_store_failure, use_pass, while_recovering, without_store};
 use crate::directory::RoomEntry;
@@ -17,10 +18,9 @@ use crate::problem_response::Refusal;
 use crate::room::BatchError;
 use crate::state::AppState;
 
-/// Between two looks at most: who was sent out holds on no longer.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Looks within a pass's length at least: its use is told once a look, which must be before its end.
-const LOOKS_A_PASS: u32 = 4;
+/// Between two looks: a pass ends with a tick, and who was sent out holds on no longer. Its use is told once a look too, which
+/// is several times within the shortest pass.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(TICK.0);
 
 /// Somebody who stays behind a gate.
 #[derive(Debug)]
@@ -49,15 +49,6 @@ impl Holding {
             }
         };
         Holding { room: room.clone(), pass }
-    }
-
-    /// How long to wait before the next look.
-    pub(crate) fn look_after(&self, state: &AppState) -> Duration {
-        let entry = state.rooms.get(&self.room);
-        entry.map_or(LOOK_EVERY, |entry| {
-            let ttl = Duration::from_millis(entry.definition().settings.pass_ttl.0);
-            LOOK_EVERY.min(ttl / LOOKS_A_PASS)
-        })
     }
 
     /// Whether they may stay. `used`: something moved since the last look, which is use of the pass.

@@ -12,6 +12,7 @@ use jari_ports::RoomDefinition;
 use serde::Deserialize;
 
 use crate::answers::{no_content, with_cookies};
+use crate::cookies;
 use crate::gate::{self, Passage};
 use crate::original_url::{WaysBack, original, room_url};
 use crate::problem_response::Refusal;
@@ -51,23 +52,29 @@ struct Asked<'a> {
     headers: &'a HeaderMap,
     original: Option<&'a str>,
     passed: StatusCode,
+    /// Of a refusal the proxy takes the status alone, and hands nothing on.
+    keeps_refusal: bool,
 }
 
 /// 204 with a good pass; the first use claims it. Else the way to the room: 303 for people who go from page to page, 428
 /// for programs. `refused=401` gives each refusal that status, for proxies that know few; `passed=307` answers a good pass
-/// with the way to what was asked for. Below this address (`/v1/gate/{room}/tickets/1`), where Envoy asks by any method,
-/// the rest is what was asked for, and a good pass gets 200.
+/// with the way to what was asked for. The cookies of a yes, and of a refusal with `refused`, are also in `Jari-Set-Pass`,
+/// `Jari-Set-Place` and `Jari-Set-Visitor`, one in each, for proxies that cannot hand on several `Set-Cookie`. Below this
+/// address (`/v1/gate/{room}/tickets/1`), where Envoy asks by any method, the rest is what was asked for, and a good pass gets
+/// 200.
 #[utoipa::path(get, path = "/v1/gate/{room}", tag = "gate",
     params(("room" = String, Path),
         ("refused" = Option<String>, Query, description = "`401` or `403`: the status of every refusal"),
         ("passed" = Option<String>, Query, description = "`307`: a good pass is led to what was asked for")),
     responses(
         (status = 204, description = "Let the request pass", headers(
-            ("jari-room" = String), ("jari-seq" = u64), ("jari-subject" = String), ("jari-pass-expires" = String))),
+            ("jari-room" = String), ("jari-seq" = u64), ("jari-subject" = String), ("jari-pass-expires" = String),
+            ("jari-set-pass" = String), ("jari-set-place" = String), ("jari-set-visitor" = String))),
         (status = 303, description = "For people: to the room's page"),
         (status = 400, description = "bad_request: refused or passed is none of those", body = Problem),
         (status = 404, description = "unknown_room", body = Problem),
         (status = 428, description = "pass_required", body = Problem),
+        (status = 429, description = "too_many_requests", body = Problem),
         (status = 503, description = "store_unavailable, recovering", body = Problem)))]
 pub(crate) async fn check(
     State(state): State<AppState>,
@@ -82,7 +89,8 @@ pub(crate) async fn check(
         None => StatusCode::NO_CONTENT,
     };
     let original = original(&headers);
-    let asked = Asked { method, address, headers: &headers, original, passed };
+    let keeps_refusal = query.refused.is_some();
+    let asked = Asked { method, address, headers: &headers, original, passed, keeps_refusal };
     let mut answer = answer(&state, &room, &asked).await;
     let refused = !answer.status().is_success() && answer.status() != passed;
     if let Some(status) = query.refused.filter(|_| refused) {
@@ -107,7 +115,8 @@ pub(crate) async fn check_below(
     let below = target.strip_prefix(PREFIX).unwrap_or_default();
     let (room, original) = below.split_at(below.find('/').unwrap_or(below.len()));
     let (original, passed) = (Some(original), StatusCode::OK);
-    let asked = Asked { method, address, headers: &headers, original, passed };
+    let keeps_refusal = false;
+    let asked = Asked { method, address, headers: &headers, original, passed, keeps_refusal };
     answer(&state, room, &asked).await
 }
 
@@ -125,13 +134,30 @@ async fn decide(state: &AppState, room: &str, asked: &Asked<'_>) -> Result<Respo
             let page = Page { location: &url, room_url: &url };
             let reader = Reader::of(&asked.method, asked.headers);
             let secure = state.options.secure();
-            let sent = reader.sent_to_room(&definition, page, (reason, poll_after), secure);
+            let mut sent = reader.sent_to_room(&definition, page, (reason, poll_after), secure);
+            if asked.keeps_refusal {
+                set_apart(&mut sent, &cookies);
+            }
             Ok(with_cookies(sent, cookies))
         }
         passage => {
             let mut response = passed(state, &definition, asked);
             passage.tell_site(&definition.id, response.headers_mut());
-            Ok(with_cookies(response, passage.into_cookies()))
+            let cookies = passage.into_cookies();
+            if response.status().is_success() {
+                set_apart(&mut response, &cookies);
+            }
+            Ok(with_cookies(response, cookies))
+        }
+    }
+}
+
+/// Shows each cookie alone, where the proxy keeps the answer to itself: in one that it hands on, scripts could read what a
+/// cookie hides from them.
+fn set_apart(response: &mut Response, cookies: &[HeaderValue]) {
+    for cookie in cookies {
+        if let Some(name) = cookies::apart(cookie) {
+            response.headers_mut().insert(name, cookie.clone());
         }
     }
 }

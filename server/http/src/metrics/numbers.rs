@@ -16,6 +16,7 @@ use super::latency::{Latency, NOTICE_BUCKETS_S, STORE_BUCKETS_S};
 use super::resolved::Resolved;
 use super::rooms::{OTHERS, ROOMS_MAX};
 use super::{Cache, Notice, StoreOutcome, Would};
+use crate::protect::Reason;
 
 #[derive(Debug)]
 pub(super) struct Numbers {
@@ -36,7 +37,14 @@ pub(super) struct Numbers {
     shadowed: [Resolved<String, AtomicU64>; Would::ALL.len()],
     /// By call and outcome; both are words of ours.
     site: Resolved<(&'static str, String), AtomicU64>,
+    /// By outcome, a word of ours.
+    challenges: Resolved<&'static str, AtomicU64>,
     pub(super) returns_dropped: AtomicU64,
+    /// By why a protected site gave no answer.
+    site_failures: [AtomicU64; Reason::ALL.len()],
+    /// Renewed certificates that were taken, and that could not be used.
+    certificates: [AtomicU64; 2],
+    pub(super) unlisted: AtomicU64,
 }
 
 impl Default for Numbers {
@@ -55,7 +63,11 @@ impl Default for Numbers {
             passed_unchecked: Resolved::default(),
             shadowed: Default::default(),
             site: Resolved::default(),
+            challenges: Resolved::default(),
             returns_dropped: AtomicU64::new(0),
+            site_failures: Default::default(),
+            certificates: Default::default(),
+            unlisted: AtomicU64::new(0),
         }
     }
 }
@@ -115,6 +127,40 @@ impl Numbers {
         self.site.with(&key, AtomicU64::default, |count| count.fetch_add(passes, Relaxed));
     }
 
+    pub(super) fn site_failures(&self, reason: Reason) -> &AtomicU64 {
+        &self.site_failures[reason as usize]
+    }
+
+    pub(super) fn certificates(&self, taken: bool) -> &AtomicU64 {
+        &self.certificates[usize::from(!taken)]
+    }
+
+    fn write_protected(&self, families: &mut Families<'_>) -> fmt::Result {
+        let failures = Reason::ALL.into_iter().map(|reason| {
+            let labels = vec![("reason", reason.as_str().into())];
+            (labels, self.site_failures(reason).load(Relaxed))
+        });
+        let help = "Requests that the protected site gave no answer to, by why";
+        families.counters(("jari_site_failures", help), failures)?;
+        let renewed = [(true, "taken"), (false, "refused")].map(|(taken, outcome)| {
+            (vec![("outcome", outcome.into())], self.certificates(taken).load(Relaxed))
+        });
+        let help = "Changed certificates of the site's listener that were read while it served";
+        families.counters(("jari_certificate_renewals", help), renewed)
+    }
+
+    pub(super) fn challenged(&self, outcome: &'static str) {
+        self.challenges.with(&outcome, AtomicU64::default, |count| count.fetch_add(1, Relaxed));
+    }
+
+    fn write_challenges(&self, families: &mut Families<'_>) -> fmt::Result {
+        let outcomes = self.challenges.list().into_iter();
+        let outcomes = outcomes
+            .map(|(outcome, count)| (vec![("outcome", outcome.into())], count.load(Relaxed)));
+        let help = "Challenges made, and joins that were to show a solution, by what it was worth";
+        families.counters(("jari_challenges", help), outcomes)
+    }
+
     fn write_site(&self, families: &mut Families<'_>) -> fmt::Result {
         let asked = self.site.list().into_iter().map(|((call, outcome), count)| {
             let labels = vec![("call", call.into()), ("outcome", outcome.into())];
@@ -132,6 +178,9 @@ impl Numbers {
         });
         let help = "From the call of a line store's operation to its answer";
         families.histograms(("jari_store_duration_seconds", help), store)?;
+        let unlisted = [(Labels::new(), self.unlisted.load(Relaxed))];
+        let help = "People blocked or allowed by name whom the store has lost";
+        families.counters(("jari_unlisted", help), unlisted)?;
         let tick = [(Labels::new(), self.tick.snapshot())];
         families.histograms(("jari_tick_duration_seconds", "One tick of one room"), tick)
     }
@@ -202,6 +251,8 @@ impl Collector for Numbers {
         self.write_refused(&mut families)?;
         self.write_modes(&mut families)?;
         self.write_site(&mut families)?;
+        self.write_protected(&mut families)?;
+        self.write_challenges(&mut families)?;
         self.write_store(&mut families)?;
         self.write_streams(&mut families)?;
         self.write_caches(&mut families)?;

@@ -35,6 +35,7 @@ static ASSETS: LazyLock<HashMap<&'static str, Asset>> = LazyLock::new(|| {
     HashMap::from([
         ("room.css", asset("text/css; charset=utf-8", STYLE.to_owned())),
         ("icon.svg", asset("image/svg+xml", ICON.to_owned())),
+        ("proof.js", asset("text/javascript; charset=utf-8", bundle::proof())),
         ("room.ko.js", asset("text/javascript; charset=utf-8", script(Language::Ko))),
         ("room.en.js", asset("text/javascript; charset=utf-8", script(Language::En))),
     ])
@@ -64,6 +65,11 @@ pub(super) fn style_href(root: &str) -> String {
 
 pub(super) fn icon_href(root: &str) -> String {
     href(root, "icon.svg")
+}
+
+/// The work that a room may ask for.
+pub(super) fn proof_href(root: &str) -> String {
+    href(root, "proof.js")
 }
 
 pub(super) fn script_href(root: &str, language: Language) -> String {
@@ -101,7 +107,8 @@ pub(super) mod tests {
     #[test]
     fn a_page_is_small_in_either_coding() {
         for script in ["room.ko.js", "room.en.js"] {
-            let names = ["room.css", "icon.svg", script];
+            // The last one only where the room asks for its work.
+            let names = ["room.css", "icon.svg", script, "proof.js"];
             let gzip: usize = names.iter().map(|name| ASSETS[name].body.gzip_len()).sum();
             let brotli: usize = names.iter().map(|name| ASSETS[name].body.brotli_len()).sum();
             assert!(gzip + HTML_MAX_BYTES < PAGE_MAX_BYTES, "{script}: {gzip} bytes");

@@ -2,9 +2,10 @@
 //! form (imports on one line each, `export` only before a declaration, no name twice), which a test checks.
 
 /// The modules, each after those that it imports.
-const MODULES: [&str; 9] = [
+const MODULES: [&str; 10] = [
     include_str!("../../../../web/room/call.js"),
     include_str!("../../../../web/room/stream.js"),
+    include_str!("../../../../web/room/check.js"),
     include_str!("../../../../web/room/line.js"),
     include_str!("../../../../web/room/texts.js"),
     include_str!("../../../../web/room/connection.js"),
@@ -15,18 +16,31 @@ const MODULES: [&str; 9] = [
 ];
 const ENTRY: &str = include_str!("../../../../web/room/room.js");
 
+/// Not joined: a worker's own script, which is loaded only where a room asks for its work.
+const PROOF: &str = include_str!("../../../../web/room/proof.js");
+
+/// The work before a join.
+pub(super) fn proof() -> String {
+    let mut script = String::new();
+    PROOF.lines().for_each(|line| add(&mut script, line));
+    script
+}
+
 /// The script of one language, whose messages come first as `TEXTS`.
 pub(super) fn script(messages_json: &str) -> String {
     let mut script = format!("const TEXTS = {};\n", messages_json.trim());
-    for line in MODULES.iter().chain([&ENTRY]).flat_map(|module| module.lines()) {
-        let comment = line.trim_start().starts_with("//");
-        if line.is_empty() || comment || line.starts_with("import ") {
-            continue;
-        }
-        script.push_str(line.strip_prefix("export ").unwrap_or(line));
-        script.push('\n');
-    }
+    let modules = MODULES.iter().chain([&ENTRY]).flat_map(|module| module.lines());
+    modules.filter(|line| !line.starts_with("import ")).for_each(|line| add(&mut script, line));
     script
+}
+
+/// A line without what only its writer needs.
+fn add(script: &mut String, line: &str) {
+    if line.is_empty() || line.trim_start().starts_with("//") {
+        return;
+    }
+    script.push_str(line.strip_prefix("export ").unwrap_or(line));
+    script.push('\n');
 }
 
 #[cfg(test)]
@@ -50,6 +64,16 @@ mod tests {
             assert!(names.insert(name), "{name} is declared twice");
         }
         assert!(names.contains("Connection") && names.contains("follow"), "{names:?}");
+    }
+
+    /// A worker of any age reads it: no module, and no word that only a module has.
+    #[test]
+    fn the_work_is_a_plain_script() {
+        let script = proof();
+        assert!(script.contains("async function solve(") && !script.contains("\n//"));
+        for word in ["import ", "export ", "/*"] {
+            assert!(!PROOF.lines().any(|line| line.starts_with(word)), "{word}");
+        }
     }
 
     #[test]

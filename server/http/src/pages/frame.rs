@@ -7,6 +7,7 @@ use jari_units::Millis;
 use super::language::Language;
 use super::template::Values;
 use super::words;
+use crate::newcomers;
 
 /// The part of a room's definition that its pages show.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Frame {
     title_ko: String,
     title_en: String,
     identity: Identity,
+    /// Newcomers do some work first, which needs scripts.
+    challenge: bool,
     absence_grace: Millis,
 }
 
@@ -29,6 +32,7 @@ impl Frame {
             title_ko: definition.title_ko.clone(),
             title_en: definition.title_en.clone(),
             identity: definition.identity,
+            challenge: newcomers::work(definition),
             absence_grace,
         }
     }
@@ -59,6 +63,11 @@ impl Frame {
             Identity::Anonymous => "identity",
             Identity::Entry => "entry",
         }
+    }
+
+    /// What someone without a place is told on a page without scripts: a key of the messages `headline.*`.
+    pub(super) fn nowhere(&self) -> &'static str {
+        if self.challenge { "challenge" } else { "none" }
     }
 
     pub(super) fn values(&self, language: Language) -> Values<'static> {
@@ -98,8 +107,13 @@ pub(super) mod tests {
             title_ko: "가을 <공연>".into(),
             title_en: String::new(),
             identity: Identity::Anonymous,
+            challenge: false,
             absence_grace: Millis::from_mins(10),
         }
+    }
+
+    pub(in crate::pages) fn frame_with_challenge() -> Frame {
+        Frame { challenge: true, ..frame() }
     }
 
     #[test]

@@ -67,8 +67,8 @@ fn mode(scene: &Scene<'_>) -> &'static str {
         (Some(PlaceStatus::Ended), _) => without_place(state, "ended"),
         (Some(status), _) => in_line(status, state),
         (None, Some(Code::IdentityRequired)) => scene.frame.stranger(),
-        (None, Some(code)) => refused(code, state),
-        (None, None) => without_place(state, "none"),
+        (None, Some(code)) => refused(code, state, scene.frame.nowhere()),
+        (None, None) => without_place(state, scene.frame.nowhere()),
     }
 }
 
@@ -103,10 +103,11 @@ fn without_place(state: Option<LineState>, else_mode: &'static str) -> &'static 
     }
 }
 
-fn refused(code: Code, state: Option<LineState>) -> &'static str {
+fn refused(code: Code, state: Option<LineState>, nowhere: &'static str) -> &'static str {
     match code {
         // No token yet, or one that is not good any more: a join finds the place of the same identity.
-        Code::PlaceRequired | Code::InvalidToken => without_place(state, "none"),
+        Code::PlaceRequired | Code::InvalidToken => without_place(state, nowhere),
+        Code::ChallengeRequired => "challenge",
         Code::Blocked => "blocked",
         Code::NotOpen => "not_open",
         Code::RoomClosed => "closed",
@@ -198,7 +199,7 @@ fn add_forms(scene: &Scene<'_>, mode: &str, values: &mut Values<'_>) {
     } else if mode != "none" {
         values.remove("about_away");
     }
-    let lasting = matches!(mode, "ended" | "blocked" | "entry" | "identity" | "off");
+    let lasting = matches!(mode, "ended" | "blocked" | "challenge" | "entry" | "identity" | "off");
     if !lasting {
         values.insert("refresh", language.text("refresh").to_owned());
     }
@@ -339,6 +340,26 @@ mod tests {
 
         let html = page(None, &line(LineState::Open), Some(Code::PlaceRequired));
         assert!(html.contains("plain/join") && !html.contains("http-equiv=\"refresh\""), "{html}");
+    }
+
+    /// The work before a place needs scripts: nobody is shown a button that would not help.
+    #[test]
+    fn a_room_that_wants_some_work_says_that_it_needs_scripts() {
+        let frame = frame::tests::frame_with_challenge();
+        let shown = |place: Option<&PlaceView>, refusal| {
+            let line = line(LineState::Open);
+            let (language, line, now) = (Language::Ko, Some(&line), Timestamp(0));
+            let (go_to, entry) = (None, None);
+            render(&Scene { language, frame: &frame, place, line, refusal, go_to, entry, now })
+        };
+        for refusal in [Code::PlaceRequired, Code::InvalidToken, Code::ChallengeRequired] {
+            let html = shown(None, Some(refusal));
+            assert!(html.contains(Language::Ko.text("headline.challenge")), "{html}");
+            assert!(!html.contains("plain/join") && !html.contains("http-equiv"), "{html}");
+            assert!(html.contains("href=\"/rooms/shop\""), "the way to the page that can: {html}");
+        }
+        let html = shown(Some(&place(PlaceStatus::Waiting)), None);
+        assert!(html.contains("1,001"), "who has a place waits here as anywhere: {html}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::room_handler::{PageQuery, as_page, missing};
 use super::security::{protect, same_origin};
 use crate::answers::with_cookies;
 use crate::identity::visitor_cookie_where_missing;
-use crate::places;
+use crate::places::{self, Shown};
 use crate::problem_response::Refusal;
 use crate::query::Query;
 use crate::request::{ClientAddress, RoomName};
@@ -69,7 +69,8 @@ pub(super) async fn join(
     let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
     let definition = entry.definition();
     let Ok(Form(form)) = form else { return protect(StatusCode::BAD_REQUEST.into_response()) };
-    match places::join(&state, &room, &headers, form.entry.as_deref(), address).await {
+    let shown = Shown { entry_token: form.entry.as_deref(), solution: None };
+    match places::join(&state, &room, &headers, shown, address).await {
         Ok(told) => back((&definition, root), told.cookies),
         Err(refused) => {
             let seen = Seen {

@@ -77,6 +77,7 @@ impl ReadyPages {
 fn room_page(frame: &Frame, language: Language) -> String {
     let mut values = frame.values(language);
     values.insert("script_href", assets::script_href(frame.root(), language));
+    values.insert("proof_href", assets::proof_href(frame.root()));
     add_assets(frame.root(), &mut values);
     ROOM.render(&values, |key| language.text(key))
 }
@@ -144,6 +145,7 @@ mod tests {
             target_url: "/".to_owned(),
             on_store_failure: jari_ports::OnStoreFailure::Wait,
             handover: jari_ports::Handover::Cookie,
+            challenge: jari_ports::Challenge::default(),
             settings: jari_line::Settings::default(),
             version: 1,
             created_at: Timestamp(1),

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 /// Nothing inline, nothing from elsewhere.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// A form's `Origin` would be `null` under a stricter referrer policy, and then could not be checked.

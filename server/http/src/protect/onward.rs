@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, CONNECTION, FORWARDED, HOST, UPGRADE, VIA};
+use http::header::{AUTHORIZATION, FORWARDED, HOST, VIA};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version};
@@ -56,7 +56,7 @@ pub(super) fn request(
         return Err(Refusal::new(Code::LoopDetected));
     }
     let asker = asker(state, site, &parts.headers, peer);
-    let websocket = tunnel::is_websocket(&parts);
+    let websocket = tunnel::asked(&parts).is_some();
     let version = parts.version;
     let headers = &mut parts.headers;
     hide_pass(state, headers);
@@ -69,8 +69,7 @@ pub(super) fn request(
     }
     headers.append(VIA, if version == Version::HTTP_2 { VIA_HTTP2 } else { VIA_HTTP1 });
     if websocket {
-        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        tunnel::tell_switch(headers);
     }
     parts.uri = uri(&parts.uri, addressed)?;
     parts.version = Version::HTTP_11;

@@ -19,7 +19,9 @@ use url::Url;
 
 use super::addressed::{self, Addressed, bad};
 use super::body::Download;
+use super::events::{self, Events};
 use super::options::HostHeader;
+use super::tunnel::Agreement;
 use super::upstream::Failed;
 use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
 use crate::answers::with_cookies;
@@ -40,7 +42,8 @@ pub(super) struct Asked {
 }
 
 /// The answer to everything that is not below Jari's prefix.
-pub(super) async fn pass_on(state: &AppState, site: &Site, asked: Asked) -> Response {
+pub(super) async fn pass_on(state: &AppState, site: &Site, mut asked: Asked) -> Response {
+    tunnel::as_upgrade(&mut asked.parts, &*state.entropy);
     let reader = Reader::of(&asked.parts.method, &asked.parts.headers);
     // Not held while the answer's body runs: the upstream's own slots bound those.
     let Ok(_permit) = state.in_flight.try_acquire() else {
@@ -122,11 +125,11 @@ async fn send(
 ) -> Result<Response, Refusal> {
     let Asked { mut parts, body, peer } = asked;
     let visitor = parts.extensions.remove::<OnUpgrade>();
-    let visitor = visitor.filter(|_| tunnel::is_websocket(&parts));
-    let holding = passage.as_ref().filter(|_| visitor.is_some()).map(|(room, passage)| {
-        // Before the pass is taken out of the headers.
-        Holding::of(state, &room.id, &parts.headers, passage)
-    });
+    let visitor = tunnel::asked(&parts).and_then(|agreement| Some((visitor?, agreement)));
+    // Before the pass is taken out of the headers.
+    let holding = passage
+        .as_ref()
+        .map(|(room, passage)| Holding::of(state, &room.id, &parts.headers, passage));
     let has_pass = matches!(passage, Some((_, Passage::Admitted { .. })));
     let guest = (!has_pass).then(|| client_from(peer, &parts.headers, state));
     let parts = onward::request(state, site, (parts, peer), addressed, passage.as_ref())?;
@@ -147,8 +150,8 @@ async fn send(
     // The connection's own, not the answer's.
     head.extensions = http::Extensions::new();
     match (site_side, visitor) {
-        (Some(site_side), Some(visitor)) => {
-            tunnel::tell_switch(&mut head.headers);
+        (Some(site_side), Some((visitor, agreement))) => {
+            agreement.tell(&mut head);
             let joined =
                 tunnel::join(visitor, site_side, limits.idle, exchange, state.clone(), holding);
             tokio::spawn(joined);
@@ -156,8 +159,16 @@ async fn send(
         }
         // Nobody asked it to.
         (Some(_), None) => Err(Failed::Broken.into()),
+        // A success would be the beginning of a tunnel, and there is no other end.
+        (None, Some((_, Agreement::Connected))) if head.status.is_success() => {
+            Err(Failed::Broken.into())
+        }
         (None, _) => {
-            let body = Body::new(Download::new(body, limits.idle, exchange));
+            let body = Download::new(body, limits.idle, exchange);
+            let body = match events::is_event_stream(&head.headers) {
+                true => Body::new(Events::new(body, state.clone(), holding)),
+                false => Body::new(body),
+            };
             Ok(Response::from_parts(head, body))
         }
     }

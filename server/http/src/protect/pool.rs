@@ -1,5 +1,5 @@
-//! Connections to the site that are kept between requests, in hyper-util's cache: the one used last is used next. Sends no
-//! request.
+//! Connections to the site, plain or over TLS, that are kept between requests, in hyper-util's cache: the one used last is
+//! used next. Sends no request.
 
 use std::fmt;
 use std::future::{Ready, ready};
@@ -12,19 +12,30 @@ use axum::BoxError;
 use futures_util::future::{BoxFuture, Either};
 use http::Uri;
 use hyper::client::conn::http1;
+use hyper_rustls::{
+    DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, MaybeHttpsStream,
+    ResolveServerName,
+};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::pool::cache;
+use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
+use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tower::Service;
+use tower::timeout::Timeout;
 
 use super::connection::{Connection, StillOpen};
+use super::options::{UpstreamLimits, UpstreamTls};
 
 /// Connections that nobody uses are looked after so often: those that the site has closed go.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// A connection that nobody used for so many looks is closed: after 50 s, before sites commonly close it, which is 60 s and
 /// more.
 const LOOKS_MAX: u32 = 10;
+
+/// Opens what goes to the site, within a limit.
+type Connector = Timeout<HttpsConnector<HttpConnector>>;
 
 /// Why there is no connection.
 #[derive(Debug)]
@@ -55,11 +66,11 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Of connections to `site`, which may take `connect` each to be opened, and `limit` with finding the site's name.
-    pub(super) fn new(site: Uri, connect: Duration, limit: Duration) -> Pool {
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(connect));
-        connector.set_nodelay(true);
+    /// Of connections to `site`, over TLS where its scheme is https. One may take `limits.response` to be there, with finding
+    /// the site's name.
+    pub(super) fn new(site: Uri, limits: UpstreamLimits, tls: UpstreamTls) -> Pool {
+        let limit = limits.response;
+        let connector = connector(&site, limits.connect, tls);
         let cache = Arc::new(Mutex::new(cache::builder().build(Open { connector, site })));
         let kept = Arc::downgrade(&cache);
         tokio::spawn(async move {
@@ -107,9 +118,25 @@ fn is_worth_keeping(connection: &mut Connection) -> bool {
     connection.looks < LOOKS_MAX && connection.is_free()
 }
 
+/// Connections as the site's address says: where that is https, no other is made.
+fn connector(site: &Uri, limit: Duration, tls: UpstreamTls) -> Connector {
+    let UpstreamTls { config, name } = tls;
+    let mut connector = HttpConnector::new();
+    connector.set_connect_timeout(Some(limit));
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    let names: Arc<dyn ResolveServerName + Send + Sync> = match name {
+        Some(name) => Arc::new(FixedServerNameResolver::new(name)),
+        None => Arc::new(DefaultServerNameResolver::default()),
+    };
+    let is_https = site.scheme_str() == Some("https");
+    let connector = HttpsConnector::new(connector, config, is_https, names);
+    Timeout::new(connector, limit.saturating_mul(2))
+}
+
 /// Opens connections.
 struct Open {
-    connector: HttpConnector,
+    connector: Connector,
     site: Uri,
 }
 
@@ -119,13 +146,14 @@ impl Service<()> for Open {
     type Future = BoxFuture<'static, Result<Connection, BoxError>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.connector.poll_ready(cx).map_err(Into::into)
+        self.connector.poll_ready(cx)
     }
 
     fn call(&mut self, (): ()) -> Self::Future {
         let opening = self.connector.call(self.site.clone());
         Box::pin(async move {
-            let (sender, io) = http1::handshake(opening.await?).await?;
+            let stream: MaybeHttpsStream<TokioIo<TcpStream>> = opening.await?;
+            let (sender, io) = http1::handshake(stream).await?;
             Ok(Connection::new(sender, Box::pin(io.with_upgrades())))
         })
     }
@@ -178,7 +206,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("bound");
         let address = format!("http://{address}/").parse().expect("a URI");
-        (listener, Pool::new(address, LIMIT, LIMIT))
+        let limits = UpstreamLimits { connect: LIMIT, response: LIMIT, idle: LIMIT, max: 1 };
+        (listener, Pool::new(address, limits, UpstreamTls::default()))
     }
 
     /// Asks on a connection, and answers with the beginning of a body of two bytes.

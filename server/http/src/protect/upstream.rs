@@ -1,8 +1,9 @@
-//! The site's end: pooled connections, how many requests may be there at once, and how long anything may take. Decides
+//! The site's end: pooled connections, plain or over TLS, how many requests may be there at once, and how long anything may take. Decides
 //! nothing about who is let through.
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::task::Context;
 
 use axum::body::Body;
@@ -13,11 +14,12 @@ use hyper::body::{Body as _, Incoming};
 use super::alarm::Alarm;
 use super::body::{Source, Upload};
 use super::connection::Unanswered;
-use super::options::UpstreamLimits;
+use super::options::{ProtectOptions, UpstreamLimits};
 use super::pool::{Lent, NoConnection, Pool};
 use super::pulse::Pulse;
 use super::slots::{Slot, Slots};
 use super::troubles::{Reason, Troubles, in_full};
+use crate::metrics::Metrics;
 
 /// Why the site gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +78,11 @@ impl Source for Exchange {
 
 impl Upstream {
     /// Of the site whose address is `site`: scheme and authority.
-    pub(super) fn new(site: Uri, limits: UpstreamLimits) -> Self {
-        let pool = Pool::new(site, limits.connect, limits.response);
+    pub(super) fn new(site: Uri, options: &ProtectOptions, metrics: Arc<Metrics>) -> Self {
+        let limits = options.limits;
+        let pool = Pool::new(site, limits, options.tls.clone());
         let slots = Slots::new(limits.max);
-        Upstream { pool, slots, troubles: Troubles::default(), limits }
+        Upstream { pool, slots, troubles: Troubles::new(metrics), limits }
     }
 
     /// Sends a request and waits for the head of its answer. The slot is held as long as the answer's body. `guest` is the
@@ -120,7 +123,7 @@ impl Upstream {
                 return Failed::Slow;
             }
             Fault::Connection(NoConnection::Unreachable(error)) => {
-                self.troubles.note(Reason::Unreachable, &in_full(&*error));
+                self.troubles.note(Reason::of_connect(&*error), &in_full(&*error));
                 return Failed::Unreachable;
             }
             Fault::Http(error) => error,

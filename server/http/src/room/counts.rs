@@ -20,12 +20,13 @@ const DWELL_BOUNDS_MS: [u64; 28] = [
 
 /// Codes that turn somebody away. The others tell to come at the opening, ask later, elsewhere or with a token: the
 /// ordinary course.
-const TURNED_AWAY: [Code; 12] = [
+const TURNED_AWAY: [Code; 13] = [
     Code::IdentityRequired,
     Code::Blocked,
     Code::RoomClosed,
     Code::RoomSoldOut,
     Code::TooManyJoins,
+    Code::TooManyNewcomers,
     Code::Internal,
     Code::RoomFull,
     Code::Recovering,

@@ -237,7 +237,20 @@ impl Operations {
 
     pub(crate) async fn admit(&self) -> Result<AdmitOutcome, StoreError> {
         let call = self.calls.store.admit(&self.room.id, self.mark());
-        Ok(self.run("admit", call).await?.outcome)
+        let outcome = self.run("admit", call).await?.outcome;
+        if outcome.without_group {
+            self.losses.note();
+        }
+        if outcome.unlisted > 0 {
+            let (room, people) = (&self.room.id, outcome.unlisted);
+            self.calls.metrics().unlisted(people);
+            tracing::error!(
+                %room,
+                people,
+                "room {room}: the store has lost {people} of the people blocked or allowed by name: name them again                  (`jari audit --target room:{room}` has who they are)"
+            );
+        }
+        Ok(outcome)
     }
 
     pub(crate) async fn admit_now(

@@ -16,7 +16,10 @@ impl RoomRuntime {
         &self,
         passes: Vec<PassId>,
     ) -> Result<Vec<PassOutcome>, StoreError> {
-        self.operations().touch(passes).await
+        let history = self.history();
+        let outcomes = self.operations().touch(passes).await?;
+        self.still_in(history)?;
+        Ok(outcomes)
     }
 
     /// Redeems a one-time token; then the replica knows of it, so that the next one is above it.
@@ -24,7 +27,9 @@ impl RoomRuntime {
     /// # Errors
     /// The store's.
     pub async fn redeem(&self, ticket: Ticket) -> Result<RedeemOutcome, StoreError> {
+        let history = self.history();
         let reply = self.operations().redeem(ticket).await?;
+        self.still_in(history)?;
         self.settled(reply).await
     }
 
@@ -37,7 +42,9 @@ impl RoomRuntime {
         pass: PassId,
         span: Millis,
     ) -> Result<ExtendOutcome, StoreError> {
+        let history = self.history();
         let reply = self.operations().extend_for_payment(pass, span).await?;
+        self.still_in(history)?;
         self.settled(reply).await
     }
 
@@ -46,7 +53,9 @@ impl RoomRuntime {
     /// # Errors
     /// The store's.
     pub async fn end_passes(&self, passes: Vec<PassId>) -> Result<Vec<EndOutcome>, StoreError> {
+        let history = self.history();
         let reply = self.operations().end_pass(passes).await?;
+        self.still_in(history)?;
         self.settled(reply).await
     }
 }

@@ -10,7 +10,6 @@ use tokio::time::{Duration, Instant, timeout};
 
 use super::World;
 use super::notices::Noticed;
-use crate::connection::Connection;
 use crate::found::note;
 use crate::prepare::{Place, place, visitor};
 use crate::stream_reader::{Event, Reader, listen};
@@ -50,25 +49,11 @@ pub(super) async fn live(world: Arc<World>, nth: u64, due: Instant) {
 /// Over a kept connection, as a browser's would be; none is opened for each. With several servers it may be another one
 /// than the stream's: nobody is bound to one.
 async fn register(world: &World, nth: u64) -> Result<Place> {
-    let _permit = world.registering.acquire().await.context("never closed")?;
-    let mut connection = match idle(world) {
-        Some(connection) => connection,
-        None => {
-            let nth = nth as usize;
-            Connection::open(world.aim.target(nth), world.aim.from, nth).await?
-        }
-    };
+    let (mut connection, _permit) = world.registering.take(&world.aim, nth as usize).await?;
     let token = visitor(&mut connection).await?;
     let place = place(&mut connection, &world.places, &token).await?;
-    world.pool.lock().push(connection);
+    world.registering.give_back(connection);
     Ok(place)
-}
-
-/// The connection used last that is still open: one that stood idle for long was closed by the server, and a browser would
-/// not use it either.
-fn idle(world: &World) -> Option<Connection> {
-    let mut pool = world.pool.lock();
-    std::iter::from_fn(|| pool.pop()).find(Connection::is_open)
 }
 
 async fn wait(world: &World, nth: u64, place: &Place) -> Result<()> {

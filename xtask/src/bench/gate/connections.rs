@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 
 use super::numbers::{Connections, connections_to};
-use super::site::Protected;
+use super::site::{Protected, passes};
 use crate::bench::entry::{Bar, Entry, value};
 use crate::bench::parts::Measured;
 use crate::bench::pictures;
@@ -21,7 +21,8 @@ const SECONDS: &str = "120";
 pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     setting.say(&format!("connections of {REQUESTS} requests"));
     let site = Protected::start(setting, "connections", MAX_UPSTREAM)?;
-    let (requests, passes) = (REQUESTS.to_string(), site.passes.display().to_string());
+    let passes = passes(setting, &site.jari, "connections")?.display().to_string();
+    let requests = REQUESTS.to_string();
     let more = ["--connections", CONNECTIONS, "--seconds", SECONDS];
     let more = [&more[..], &["--requests", &requests, "--places", &passes]].concat();
     let report =

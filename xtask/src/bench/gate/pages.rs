@@ -5,7 +5,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::nginx::Nginx;
-use super::site::Protected;
+use super::site::{Protected, passes};
 use crate::bench::entry::{Bar, Entry, median, value};
 use crate::bench::parts::Measured;
 use crate::bench::pictures;
@@ -19,7 +19,8 @@ const MAX_UPSTREAM: u32 = 512;
 pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     let site = Protected::start(setting, "pages", MAX_UPSTREAM)?;
     let nginx = Nginx::start(setting, site.upstream.url.trim_start_matches("http://"))?;
-    let (seconds, passes) = (setting.size.seconds.to_string(), site.passes.display().to_string());
+    let passes = passes(setting, &site.jari, "pages")?.display().to_string();
+    let seconds = setting.size.seconds.to_string();
     let more = ["--connections", CONNECTIONS, "--seconds", &seconds, "--places", &passes];
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for round in 1..=setting.size.rounds {

@@ -1,4 +1,4 @@
-//! A site behind Jari's reverse proxy, and people with a pass before it: what the parts on pages load. Measures nothing.
+//! A site behind Jari's reverse proxy, and people with a pass before it: what the parts before a site load. Measures nothing.
 
 use std::path::PathBuf;
 
@@ -18,10 +18,10 @@ pub(super) struct Protected {
     /// Where visitors come in.
     pub(super) url: String,
     pub(super) upstream: Upstream,
-    pub(super) passes: PathBuf,
 }
 
-/// The site: pages of two kilobytes from handlers that do nothing, on axum alone.
+/// The site: pages of two kilobytes from handlers that do nothing, on axum alone; and pages that count how many of them are
+/// worked on at once.
 #[derive(Debug)]
 pub(super) struct Upstream {
     _process: Started,
@@ -52,8 +52,7 @@ impl Protected {
             ("JARI__PROTECT__MAX_UPSTREAM", &max),
         ];
         let jari = setting.server(name, &more)?;
-        let passes = passes(setting, &jari, name)?;
-        Ok(Protected { jari, url: format!("http://{listen}"), upstream, passes })
+        Ok(Protected { jari, url: format!("http://{listen}"), upstream })
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::case::Case;
 
 pub(super) fn write(case: &Case, report: &Report, horizon: Millis) -> String {
-    let Report { people, totals, peak, .. } = report;
+    let Report { people, totals, peak, queued, .. } = report;
     let count = |stage| people.count(stage);
     let answer = json!({
         "room": case.room,
@@ -21,6 +21,7 @@ pub(super) fn write(case: &Case, report: &Report, horizon: Millis) -> String {
             "window_ms": case.crowd.arrivals().window,
             "seed": case.coming.seed,
         },
+        "site": case.site.map(|site| json!({"busy_at": site.busy_at, "overloaded_at": site.overloaded_at})),
         "horizon_ms": horizon,
         "ended_after_ms": report.ended_after,
         "drained_after_ms": report.drained_after,
@@ -30,6 +31,9 @@ pub(super) fn write(case: &Case, report: &Report, horizon: Millis) -> String {
         "missed_turn": count(Stage::Missed),
         "let_in": people.let_in(),
         "went_in": count(Stage::WentIn),
+        "walked_in": queued.walked_in,
+        "queued_first_after_ms": queued.first_after,
+        "queued_ms": queued.lasted,
         "waiting_at_end": count(Stage::InLine),
         "absent_at_end": count(Stage::Absent),
         "waiting_max": peak.waiting,

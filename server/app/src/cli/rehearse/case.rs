@@ -2,7 +2,8 @@
 
 use jari_api::admin::{GroupView, RoomDefinitionView, SettingsBody, merge};
 use jari_crowd::Crowd;
-use jari_line::Settings;
+use jari_line::{Mode, PacerKind, Settings};
+use jari_rehearsal::Site;
 use serde_json::{Map, Value};
 
 use super::RehearseArgs;
@@ -16,6 +17,8 @@ pub(super) struct Case {
     pub(super) settings: Settings,
     pub(super) crowd: Crowd,
     pub(super) coming: Coming,
+    /// What the pacer `signal` hears.
+    pub(super) site: Option<Site>,
     /// The room that was copied.
     pub(super) room: Option<String>,
     /// What a person must know to read the result rightly.
@@ -32,11 +35,37 @@ impl Case {
             None => SettingsBody::default(),
         };
         let mut patch = Map::new();
+        args.mode.put_into(&mut patch);
+        let mode_given = patch.contains_key("mode");
         args.limits.put_into(&mut patch);
         args.spans.put_into(&mut patch);
         let settings = change(&copied, patch)?;
-        Ok(Case { settings, crowd, coming, room: args.room.clone(), notes })
+        let site = args.site.site(&settings)?;
+        notes.extend(about_mode(settings.mode, mode_given)?);
+        if matches!(settings.pacer, PacerKind::Signal(_)) && site.is_none() {
+            notes.push(
+                "no site says anything here, so the pacer signal stays at its start rate; --site-busy-at and --site-overloaded-at make one that does"
+                    .to_owned(),
+            );
+        }
+        Ok(Case { settings, crowd, coming, site, room: args.room.clone(), notes })
     }
+}
+
+/// What is to be said of a mode in which nobody would be seen to wait.
+fn about_mode(mode: Mode, given: bool) -> Result<Option<String>, Failure> {
+    let name = match mode {
+        Mode::On | Mode::Auto => return Ok(None),
+        Mode::Off => "off",
+        Mode::Shadow => "shadow",
+    };
+    if given {
+        let told = format!(
+            "mode {name} holds nobody up, so there is nothing to rehearse; say --mode on or --mode auto"
+        );
+        return Err(Failure::failed(told));
+    }
+    Ok(Some(format!("the room is in mode {name}; rehearsed as if it were on")))
 }
 
 /// The settings of a running room, as tight as its limit group.

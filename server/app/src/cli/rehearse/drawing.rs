@@ -75,7 +75,7 @@ fn draw_into(svg: &mut String, case: &Case, report: &Report) -> Drawn {
     let about = ("sans-serif", 16).into_font().color(&INK);
     let room = case.room.as_deref().map_or(String::new(), |room| format!("{room}: "));
     let area = root.titled(&format!("Rehearsal: {}", case.coming.text), title)?;
-    let area = area.titled(&format!("{room}{}", limits(&case.settings)), about)?;
+    let area = area.titled(&format!("{room}{}", limits(case)), about)?;
     let moments = until_idle(&report.timeline);
     let panels = panels(case, moments);
     let end = moments.last().map_or(Millis::ZERO, |moment| moment.at);

@@ -1,7 +1,7 @@
 //! A rehearsal's result for a person: the answer first, then the counts. Decides and draws nothing.
 
-use jari_line::{PacerKind, Settings};
-use jari_rehearsal::{Calibration, Report, Stage};
+use jari_line::{Mode, PacerKind, Settings};
+use jari_rehearsal::{Calibration, Queued, Report, Stage};
 use jari_units::Millis;
 
 use super::case::Case;
@@ -46,7 +46,23 @@ fn answer(settings: &Settings, report: &Report) -> String {
         count(report.peak.live),
         count(settings.capacity),
     ));
+    if settings.mode == Mode::Auto {
+        text.push_str(&queue(&report.queued));
+    }
     text
+}
+
+/// When an `auto` room queued.
+fn queue(queued: &Queued) -> String {
+    let walked_in = people(queued.walked_in);
+    match queued.first_after {
+        None => format!("It never queues: {walked_in} walk in.\n"),
+        Some(after) => format!(
+            "It queues after {}, for {} in all; {walked_in} walk in without a wait.\n",
+            span(after),
+            span(queued.lasted),
+        ),
+    }
 }
 
 /// People first, each of them in one row; then what the room counts, which does not know who has left without a word.
@@ -57,14 +73,17 @@ fn counts(case: &Case, report: &Report) -> String {
     let room = case.room.as_deref().unwrap_or("the default settings");
     let mut rows = vec![
         ("Crowd", case.coming.text.clone()),
-        ("Room", format!("{room}, {}", limits(&case.settings))),
+        ("Room", format!("{room}, {}", limits(case))),
         ("Turned away", at(Stage::TurnedAway)),
         ("Gave up", at(Stage::GaveUp)),
         ("Missed their turn", at(Stage::Missed)),
         ("Let in", count(people.let_in())),
         ("  went in", at(Stage::WentIn)),
-        ("Still waiting", at(Stage::InLine)),
     ];
+    if case.settings.mode == Mode::Auto {
+        rows.push(("  walked in", count(report.queued.walked_in)));
+    }
+    rows.push(("Still waiting", at(Stage::InLine)));
     // Only a rehearsal that its horizon cut off has them.
     let cut_off = [("Away at their turn", Stage::Absent), ("Not come yet", Stage::ToCome)];
     let cut_off = cut_off.into_iter().filter(|(_, stage)| people.count(*stage) > 0);
@@ -98,19 +117,29 @@ fn estimates(held: &Calibration) -> String {
 }
 
 /// What limits the room, such as "20/s, capacity 1,500".
-pub(super) fn limits(settings: &Settings) -> String {
+pub(super) fn limits(case: &Case) -> String {
+    let settings = &case.settings;
     let pace = match settings.pacer {
         PacerKind::Fixed => per_second(settings.rate_milli as f64 / 1_000.0),
         PacerKind::Aimd(aimd) => {
             format!("pacer aimd from {}/s ({} to {})", aimd.start, aimd.floor, aimd.ceiling)
         }
         PacerKind::Manual => "pacer manual: nobody is let in by itself".to_owned(),
-        PacerKind::Signal(signal) => {
-            format!("pacer signal at {}/s, as nobody says anything here", signal.start)
-        }
+        PacerKind::Signal(signal) => match case.site {
+            Some(site) => format!(
+                "pacer signal from {}/s ({} to {}), a site busy at {} and overloaded at {}",
+                signal.start,
+                signal.floor,
+                signal.ceiling,
+                count(site.busy_at),
+                count(site.overloaded_at),
+            ),
+            None => format!("pacer signal at {}/s, as nobody says anything here", signal.start),
+        },
     };
+    let mode = if settings.mode == Mode::Auto { "mode auto, " } else { "" };
     let total = settings.admit_total.map(|total| format!(", {} in all", count(total)));
-    format!("{pace}, capacity {}{}", count(settings.capacity), total.unwrap_or_default())
+    format!("{mode}{pace}, capacity {}{}", count(settings.capacity), total.unwrap_or_default())
 }
 
 pub(super) fn per_second(rate: f64) -> String {

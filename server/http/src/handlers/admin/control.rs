@@ -115,7 +115,7 @@ pub(crate) async fn open(
     carry_out(&state, &caller, &room, order, vec![Change::Open]).await
 }
 
-/// Closes: nobody joins or is admitted, those waiting keep their places.
+/// Closes: nobody joins or is admitted, those waiting keep their places. `reopens_at` is in the future.
 #[utoipa::path(post, path = "/v1/admin/rooms/{room}/close", tag = "admin", security(("api_key" = [])),
     params(("room" = String, Path)), request_body = CloseRequest,
     responses((status = 200, body = Changed), (status = 404, body = Problem), (status = 422, body = Problem)))]
@@ -126,6 +126,10 @@ pub(crate) async fn close(
     OptionalJsonBody(body): OptionalJsonBody<CloseRequest>,
 ) -> Answer {
     check_words("message", &body.message)?;
+    // The room would be open again in the same moment, and whoever ordered it would believe it closed.
+    if body.reopens_at.is_some_and(|at| at.0 <= state.clock.now()) {
+        return Err(invalid("reopens_at", "is not in the future"));
+    }
     let told = value!(body);
     let reopens_at = body.reopens_at.map(|at| at.0);
     let change = Change::Close(ClosedNext { reopens_at, message: body.message });

@@ -6,9 +6,9 @@ use axum::extract::State;
 use axum::response::Response;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge};
+use jari_api::admin::{RoomBody, RoomDefinitionView, RoomList, merge_room};
 use jari_api::{Code, Problem};
-use jari_ports::{ControlError, Handover, RoomDefinition};
+use jari_ports::{Challenge, ControlError, Handover, Identity, RoomDefinition};
 use jari_units::{GroupId, RoomId, TenantId};
 use serde_json::Value;
 
@@ -44,10 +44,11 @@ pub(crate) async fn list(State(state): State<AppState>, _admin: Admin) -> Respon
 pub(crate) async fn create(
     State(state): State<AppState>,
     Admin(caller): Admin,
-    JsonBody(body): JsonBody<RoomBody>,
+    JsonBody(sent): JsonBody<Value>,
 ) -> Result<Response, Refusal> {
     let mut turn = state.turn().await?;
-    let mut room = definition(&state, &caller, &body).await?;
+    let body = room_body(sent.clone())?;
+    let mut room = definition(&state, &caller, &body, &sent).await?;
     room.created_at = state.clock.now();
     key_for_tokens(&state, &mut turn, &caller, &room).await?;
     state.rooms.prepare(&room).await?;
@@ -177,10 +178,9 @@ async fn patched(
         return Err(Refusal::new(Code::MalformedBody).detail("a patch is a JSON object"));
     }
     let mut body = serde_json::to_value(RoomBody::from(&**old)).expect("a room is plain JSON");
-    merge(&mut body, patch);
-    let body: RoomBody = serde_json::from_value(body)
-        .map_err(|error| Refusal::new(Code::MalformedBody).detail(error.to_string()))?;
-    let room = definition(state, caller, &body).await?;
+    merge_room(&mut body, patch.clone());
+    let body = room_body(body)?;
+    let room = definition(state, caller, &body, &patch).await?;
     for (field, changed) in [
         ("room", room.id != old.id),
         ("tenant", room.tenant != old.tenant),
@@ -193,15 +193,28 @@ async fn patched(
     Ok(RoomDefinition { version: old.version, created_at: old.created_at, ..room })
 }
 
+fn room_body(body: Value) -> Result<RoomBody, Refusal> {
+    let malformed =
+        |error: serde_json::Error| Refusal::new(Code::MalformedBody).detail(error.to_string());
+    serde_json::from_value(body).map_err(malformed)
+}
+
+/// Whether a body or patch names a field of the settings (`pacer.floor`), or one beside them (`group`).
+fn names(sent: &Value, field: &str) -> bool {
+    let within = |from: &Value| from.pointer(&format!("/{}", field.replace('.', "/"))).is_some();
+    within(&sent["settings"]) || within(sent)
+}
+
 pub(super) fn invalid(field: &str, problem: impl Into<String>) -> Refusal {
     Refusal::new(Code::InvalidField).with("field", field).with("problem", problem.into())
 }
 
-/// Checks everything that a definition can be wrong in.
+/// Checks everything that a definition can be wrong in. `sent` is what the caller wrote of it.
 async fn definition(
     state: &AppState,
     caller: &Caller,
     body: &RoomBody,
+    sent: &Value,
 ) -> Result<RoomDefinition, Refusal> {
     let id: RoomId = body.room.parse().map_err(|error| bad_id("room", error))?;
     let tenant = match &body.tenant {
@@ -227,12 +240,14 @@ async fn definition(
         return Err(invalid("title", "needs a text in at least one language"));
     }
     check_target(&body.target_url).map_err(|problem| invalid("target_url", problem))?;
+    let challenge = challenge(body)?;
     let settings = body.settings.to_settings(group.is_some()).map_err(|error| {
         let refusal = Refusal::new(Code::InvalidSettings).with("field", "rate_per_s");
         refusal.with("problem", error.to_string())
     })?;
     settings.check().map_err(|error| {
-        let refusal = Refusal::new(Code::InvalidSettings).with("field", error.field);
+        let field = error.of_sent(|field| names(sent, field));
+        let refusal = Refusal::new(Code::InvalidSettings).with("field", field);
         refusal.with("problem", error.problem)
     })?;
     Ok(RoomDefinition {
@@ -245,10 +260,23 @@ async fn definition(
         target_url: body.target_url.clone(),
         on_store_failure: body.on_store_failure.into(),
         handover: body.handover.into(),
+        challenge,
         settings,
         version: 0,
         created_at: jari_units::Timestamp(0),
     })
+}
+
+/// What newcomers are asked for. Whom a tenant's server vouches for is not asked: a setting without an effect would be a trap.
+fn challenge(body: &RoomBody) -> Result<Challenge, Refusal> {
+    let challenge =
+        Challenge { kind: body.challenge.into(), difficulty: body.challenge_difficulty };
+    challenge.check().map_err(|error| invalid("challenge_difficulty", error.to_string()))?;
+    if challenge.is_on() && Identity::from(body.identity) != Identity::Anonymous {
+        let problem = "is for anonymous rooms: who comes with an entry token is vouched for";
+        return Err(invalid("challenge", problem));
+    }
+    Ok(challenge)
 }
 
 /// A line of text; no database keeps every control character, and no page shows one.
@@ -302,6 +330,19 @@ mod tests {
         ] {
             assert_eq!(check_target(target).is_ok(), good, "{target:?}");
         }
+    }
+
+    #[test]
+    fn a_field_is_named_where_it_was_sent() {
+        let sent = serde_json::json!({"room": "a", "group": null, "settings": {"burst": 1, "opens_at": null,
+            "pacer": {"kind": "aimd", "floor": 1}}});
+        for field in ["burst", "opens_at", "pacer.floor", "group"] {
+            assert!(names(&sent, field), "{field}");
+        }
+        for field in ["mode", "floor", "pacer.start", "pacer.floor.x"] {
+            assert!(!names(&sent, field), "{field}");
+        }
+        assert!(!names(&Value::Null, "burst"));
     }
 
     #[test]

@@ -1,20 +1,21 @@
-//! The keys that sign tokens for a tenant's sites: list and rotate. A private key is in no answer.
+//! The keys that sign tokens for a tenant's sites: list, rotate, end. A private key is in no answer.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
-use jari_api::Problem;
-use jari_api::admin::{RotateBody, SiteKeyList};
-use jari_pass::rotation;
+use jari_api::admin::{RotateBody, SiteKeyList, SiteKeyView};
+use jari_api::{Code, Problem};
+use jari_pass::{KeyTimes, rotation, signer};
+use jari_ports::ControlError;
 use jari_units::{Millis, TenantId};
 use serde_json::json as value;
 
 use super::caller::Admin;
 use super::keys::check_overlap;
-use super::rooms::invalid;
+use super::rooms::{check_one_line, invalid};
 use super::tenants::known;
 use super::trail::{Step, entry};
-use crate::answers::json;
+use crate::answers::{json, no_content};
 use crate::json_body::OptionalJsonBody;
 use crate::problem_response::Refusal;
 use crate::site_keys::fresh;
@@ -63,8 +64,42 @@ pub(crate) async fn rotate(
     of(&state, &tenant).await
 }
 
+/// Ends a key that was replaced, before its overlap is over: nothing that it signed is good from now on. Idempotent.
+#[utoipa::path(delete, path = "/v1/admin/tenants/{tenant}/site-keys/{id}", tag = "admin", security(("api_key" = [])),
+    params(("tenant" = String, Path), ("id" = String, Path)),
+    responses((status = 204), (status = 404, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn end(
+    State(state): State<AppState>,
+    Admin(caller): Admin,
+    Path((tenant, id)): Path<(String, String)>,
+) -> Result<Response, Refusal> {
+    check_one_line("id", &id)?;
+    let mut turn = state.turn().await?;
+    let tenant = known(&state, &tenant).await?.id;
+    let now = state.clock.now();
+    let told = Step::made(value!({"key": id}));
+    let entry = entry(&state, &caller, "site-key.end", format!("tenant:{tenant}"), &told);
+    match state.control.end_site_key(&tenant, &id, now, entry).await {
+        Err(ControlError::NotFound(_)) => return Err(Refusal::new(Code::UnknownKey)),
+        Err(ControlError::InUse(_)) => {
+            return Err(invalid("id", "is the newest key's: rotate it, and it ends by itself"));
+        }
+        ended => ended?,
+    }
+    turn.wrote();
+    state.site_keys.reload().await?;
+    Ok(no_content())
+}
+
 async fn of(state: &AppState, tenant: &TenantId) -> Result<Response, Refusal> {
-    let keys = state.control.site_keys().await?;
-    let keys = keys.iter().filter(|key| key.tenant == *tenant).map(Into::into).collect();
+    let all = state.control.site_keys().await?;
+    let of: Vec<_> = all.iter().filter(|key| key.tenant == *tenant).collect();
+    let times: Vec<_> = of
+        .iter()
+        .map(|key| KeyTimes { signs_from: key.signs_from, ends_at: key.ends_at })
+        .collect();
+    let signing = signer(&times, state.clock.now());
+    let views = of.iter().enumerate();
+    let keys = views.map(|(at, key)| SiteKeyView::new(key, signing == Some(at))).collect();
     Ok(json(StatusCode::OK, &SiteKeyList { keys }))
 }
