@@ -180,13 +180,13 @@ impl Hangups {
             None => None,
         };
         if heard.is_none() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
     #[cfg(not(unix))]
     async fn next(&mut self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
