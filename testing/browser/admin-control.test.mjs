@@ -107,7 +107,7 @@ test("rate, capacity, burst and pacer; what is out of bounds is said at its fiel
   await page.getByRole("radio", { name: /자동 조절/ }).check();
   await field(page, "pacer-ceiling").fill("3");
   await apply.click();
-  await page.locator("#pacer-ceiling-problem").filter({ hasText: "5에서" }).waitFor();
+  await page.locator("#pacer-ceiling-problem").filter({ hasText: "5 이상" }).waitFor();
   await field(page, "pacer-ceiling").fill("80");
   await apply.click();
   await until("the pacer", room.definition, ({ settings }) => settings.pacer.kind === "aimd");

@@ -24,7 +24,14 @@ const SENTENCES: [RegExp, Key, ...string[]][] = [
   [/^0 would end the calling key /, "error.own_key"],
 ];
 
+// Of two fields that do not go together, either may be the one that is told.
+const ORDER = /^(\S+) \((\d+)[^)]*\) must not be above \S+ \((\d+)[^)]*\)$/;
+
 function worded(told: string, field: string | undefined): string {
+  const [, lower, low, high] = ORDER.exec(told) ?? [];
+  if (lower !== undefined) {
+    return field === lower ? say("error.above", { max: count(Number(high)) }) : say("error.below", { min: count(Number(low)) });
+  }
   for (const [pattern, key, ...names] of SENTENCES) {
     const found = pattern.exec(told);
     if (!found) continue;
