@@ -58,8 +58,9 @@ test("issue 5: a tenant is made, set up, given a key and deleted by keyboard alo
   await page.keyboard.press("Enter");
   await said(page, "건반 극장 설정을 바꿨습니다.");
 
-  const keyId = key.split("_")[1];
-  await press(page, `상점 서버 (${keyId}) 키 폐기…`);
+  const revoke = `상점 서버 (${key.split("_")[1]}) 키 폐기…`;
+  await button(page, revoke).waitFor();
+  await press(page, revoke);
   await page.locator("dialog[open]").waitFor();
   await press(page, "폐기");
   await said(page, "상점 서버 키를 폐기했습니다.");

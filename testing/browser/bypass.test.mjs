@@ -117,6 +117,8 @@ test("issue_5: a form, a link and the address bar lead to the line and not past 
     await tab.goto(`${stage.entrance}/about`);
     const [answer] = await Promise.all([
       tab.waitForResponse((response) => new URL(response.url()).pathname === "/tickets/form"),
+      // Else the next address meets the way there.
+      tab.waitForEvent("load"),
       tab.evaluate((method) => {
         const form = Object.assign(document.createElement("form"), { method, action: "/tickets/form" });
         document.body.append(form);
