@@ -145,11 +145,13 @@ pub(super) trait Source {
 
 /// A site's answer: cut where nothing comes for too long. Its source lives as long as it.
 pub(super) struct Download<B, S> {
+    /// Dropped first: a connection is fit for another request once it has seen this body's end, which it sees only while
+    /// somebody has the body.
+    source: S,
     body: B,
     limit: Duration,
     /// Whether the alarm is set to the end of this wait.
     waits: bool,
-    source: S,
 }
 
 impl<B, S> Download<B, S> {
@@ -242,6 +244,23 @@ mod tests {
         fn alarm(&mut self) -> &mut Alarm {
             &mut self.alarm
         }
+    }
+
+    /// Notes when it goes.
+    struct Noted(&'static str, std::sync::Arc<parking_lot::Mutex<Vec<&'static str>>>);
+
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            self.1.lock().push(self.0);
+        }
+    }
+
+    #[test]
+    fn a_connection_goes_back_while_its_body_is_still_there() {
+        let gone = std::sync::Arc::default();
+        let (body, source) = (Noted("body", Clone::clone(&gone)), Noted("source", gone.clone()));
+        drop(Download::new(body, Duration::ZERO, source));
+        assert_eq!(*gone.lock(), ["source", "body"]);
     }
 
     #[tokio::test(start_paused = true)]
