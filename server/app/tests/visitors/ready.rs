@@ -65,6 +65,7 @@ async fn issue_4_a_node_is_ready_while_any_room_of_a_cluster_is_answered_for() {
     while since.elapsed() < Duration::from_secs(8) {
         let ready = ops.get("/readyz").await.expect(200).text();
         assert!(ready.contains(&named), "{ready}");
+        // Several times within each second that one look is kept.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 

@@ -82,6 +82,7 @@ async fn without_the_store_a_websocket_goes_on_where_passes_do() {
     let start = tokio::time::Instant::now();
     while start.elapsed() < PASSES_A_LOOK {
         timeout(LONG, echo(&mut wait)).await.expect("in time").expect("passes go on");
+        // Several times within the shortest look at the pass.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

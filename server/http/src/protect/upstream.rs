@@ -1,5 +1,5 @@
-//! The site's end: pooled connections, plain or over TLS, how many requests may be there at once, and how long anything may take. Decides
-//! nothing about who is let through.
+//! The site's end: pooled connections, plain or over TLS, how many requests may be there at once, and how long anything may
+//! take. Decides nothing about who is let through.
 
 use std::io;
 use std::net::IpAddr;
