@@ -15,8 +15,8 @@ Examples:
   jari check --config /etc/jari/jari.toml
   JARI__HTTP__LISTEN=0.0.0.0:80 jari check > jari.toml   # the output is a configuration file
 
-Where store.url is set, Redis and the records are asked whether other nodes of these records have their lines elsewhere. Servers
-that do not answer are no failure: the error output says that they were not asked.";
+Where store.url is set, Redis and the records are asked whether other nodes of these records have their
+lines elsewhere. Servers that do not answer are no failure: the error output says that they were not asked.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
