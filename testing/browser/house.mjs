@@ -87,6 +87,16 @@ const nginx = (folder) =>
 const redis = (folder, port) =>
   start(["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder], folder, {}, REDIS);
 
+// What the server answers to one command, as text.
+const ask = (port, command) =>
+  new Promise((done, failed) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(`${command}\r\n`)).on("error", failed);
+    socket.once("data", (answer) => {
+      socket.destroy();
+      done(answer.toString().trim());
+    });
+  });
+
 const status = async (url) => (await fetch(url)).status;
 
 async function newNode(folder, store, url) {
@@ -114,7 +124,7 @@ async function newNode(folder, store, url) {
   };
 }
 
-// A Redis, two nodes with shared records, and nginx; `url` is nginx's.
+// A Redis, two nodes with shared records, and nginx; `url` is nginx's, `redis` takes a command for the store.
 export async function ownHouse() {
   const folder = await ownFolder();
   const children = [];
@@ -142,5 +152,5 @@ export async function ownHouse() {
   await configureNginx(folder, balancer, nodes.map((node) => node.port));
   children.push(nginx(folder));
   await untilItListens("nginx", balancer);
-  return { url, key, nodes };
+  return { url, key, nodes, redis: (command) => ask(store, command) };
 }

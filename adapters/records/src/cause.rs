@@ -140,7 +140,8 @@ fn by_sqlstate(code: &str, message: &str) -> Option<Cause> {
 
 impl Cause {
     /// Whether it may pass by itself while a server starts or a network heals.
-    pub(crate) fn may_pass(&self) -> bool {
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
         matches!(self, Cause::Unreachable(_) | Cause::Busy(_))
     }
 }

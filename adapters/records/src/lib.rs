@@ -33,6 +33,7 @@ mod write;
 
 pub use cause::Cause;
 pub use failure::OpenError;
+pub use nodes::{nodes_in_file, nodes_on_server};
 pub use open::Records;
 pub use pool::PoolStats;
 pub use trail::{Checked, Trail, TrailError};

@@ -36,8 +36,20 @@ impl Records {
     /// # Errors
     /// Each names the database and what to do about it.
     pub async fn open(address: &str, server_wait: Duration) -> Result<Records, OpenError> {
+        Records::open_telling(address, server_wait, |_| {}).await
+    }
+
+    /// The same, telling for people what is waited for, as soon as it is and whenever it is another thing.
+    ///
+    /// # Errors
+    /// As [`Records::open`].
+    pub async fn open_telling(
+        address: &str,
+        server_wait: Duration,
+        told: impl Fn(&str) + Sync,
+    ) -> Result<Records, OpenError> {
         if ServerAddress::is_one(address) {
-            return Records::open_server(&ServerAddress::parse(address)?, server_wait).await;
+            return Records::open_server(&ServerAddress::parse(address)?, server_wait, &told).await;
         }
         let path = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:"));
         let path = path.unwrap_or(address);

@@ -23,6 +23,12 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
+/// It is said again in the log after so long: who starts a node looks at its last lines.
+const SAY_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// Hears what is waited for.
+type Told<'a> = &'a (dyn Fn(&str) + Sync);
+
 /// Longest for the schema, another node's migration included, which is waited for.
 const MIGRATION_MAX: Duration = Duration::from_secs(60);
 
@@ -49,11 +55,12 @@ impl Records {
     pub(crate) async fn open_server(
         address: &ServerAddress,
         wait: Duration,
+        told: Told<'_>,
     ) -> Result<Records, OpenError> {
         sqlx::any::install_default_drivers();
         let place = address.place();
         // The first connection stands alone, so that its errors are told and not retried by the pool.
-        let mut first = reach(address, wait).await?;
+        let mut first = reach(address, wait, told).await?;
         let prepared = timeout(MIGRATION_MAX, prepare(&mut first, place)).await;
         let silent = || {
             let cause = Cause::Unreachable(format!("no schema within {MIGRATION_MAX:?}"));
@@ -74,17 +81,22 @@ pub(crate) async fn connect_to_read(
     sqlx::any::install_default_drivers();
     let place = address.place();
     let told = |error: sqlx::Error| OpenError::database(&place, &error);
-    let mut conn = reach(address, wait).await?;
+    let mut conn = reach(address, wait, &|_| {}).await?;
     sqlx::raw_sql(READING).execute(&mut conn).await.map_err(told)?;
     refuse_foreign(&mut conn, place).await?;
     Ok(conn)
 }
 
 /// Connects, again and again while the cause may pass by itself.
-async fn reach(address: &ServerAddress, wait: Duration) -> Result<AnyConnection, OpenError> {
+async fn reach(
+    address: &ServerAddress,
+    wait: Duration,
+    told: Told<'_>,
+) -> Result<AnyConnection, OpenError> {
     let (place, until) = (address.place(), Instant::now() + wait);
     let chance = RandomState::new();
     let mut pause = PAUSE_MIN;
+    let mut said: Option<Instant> = None;
     for tries in 1.. {
         let cause = match timeout(CONNECT_MAX, options(address).connect()).await {
             Ok(Ok(conn)) => return Ok(conn),
@@ -95,8 +107,10 @@ async fn reach(address: &ServerAddress, wait: Duration) -> Result<AnyConnection,
         if !cause.may_pass() || Instant::now() + spread > until {
             return Err(OpenError::Database { place: place.to_owned(), cause });
         }
-        if tries == 1 {
+        told(&format!("waits up to {wait:?} for the records at {place}: {cause}"));
+        if said.is_none_or(|said| said.elapsed() >= SAY_AGAIN_AFTER) {
             tracing::warn!(%place, %cause, "waiting up to {wait:?} for the records at {place}: {cause}");
+            said = Some(Instant::now());
         }
         tokio::time::sleep(spread).await;
         pause = (pause * 2).min(PAUSE_MAX);

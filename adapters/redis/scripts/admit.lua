@@ -279,6 +279,10 @@ for _, field in ipairs(call_fields) do fields[#fields + 1] = field end
 local ended = #expired + #again
 for _, field in ipairs(flow_fields) do fields[#fields + 1] = field end
 for _, field in ipairs(settled) do fields[#fields + 1] = field end
+if unlisted > 0 then
+  fields[#fields + 1] = 'unlisted'
+  fields[#fields + 1] = text(unlisted)
+end
 record(over and 'settled' or 'ticked', fields)
 return answer({ 'done', count, ended, (lull_began or over) and 1 or 0, mass_absence and 1 or 0,
   unlisted, raw.set_grouped == '1' and redis.call('EXISTS', GROUP) == 0 and 1 or 0 })

@@ -7,6 +7,4 @@ if ARGV[2] == version then
   redis.call('HSET', KEYS[1], 'version', version, 'data', ARGV[3])
   swapped = 1
 end
-local time = redis.call('TIME')
-local now = ARGV[1] ~= '' and tonumber(ARGV[1]) or time[1] * 1000 + math.floor(time[2] / 1000)
-return { 'ok', swapped, version, now, redis.call('HGET', KEYS[1], 'data') or '' }
+return { 'ok', swapped, version, wall_ms(), redis.call('HGET', KEYS[1], 'data') or '' }

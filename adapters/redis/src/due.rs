@@ -1,5 +1,6 @@
 //! The index of rooms that want a tick: told by whoever changes when a room wants one, and looked after, a few rooms at a
-//! time, should whoever had to tell have died first. What it said is kept until word comes that it changed.
+//! time, should whoever had to tell have died first. What it said is kept until word comes that it changed; a renewal of the
+//! leases, which lie beside it, brings what it says along before that runs out.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use crate::answer::Answer;
 use crate::error::Failure;
 use crate::keys;
-use crate::limits::{DUE_CHECKED, DUE_KEPT, ROUND_REST};
+use crate::limits::{DUE_ASKED_ALONG, DUE_CHECKED, DUE_KEPT, ROUND_REST};
 use crate::rooms::{Rooms, Said, Time};
 use crate::scripts::Call;
 use crate::wakes::Listener;
@@ -34,6 +35,9 @@ pub(crate) struct DueRooms {
 struct Heard {
     /// From the first question on: a node that ticks nothing hears of nothing.
     listener: Option<Listener>,
+    /// The number of the last question.
+    asked: u64,
+    /// The answer to it, once it is there.
     last: Option<Told>,
 }
 
@@ -47,6 +51,23 @@ struct Told {
     as_of: u64,
 }
 
+/// The index is being asked.
+#[derive(Debug)]
+pub(crate) struct Question {
+    number: u64,
+    at: Instant,
+    /// What this node had told it by then.
+    as_of: u64,
+}
+
+impl Heard {
+    fn ask(&mut self, as_of: u64) -> Question {
+        self.asked += 1;
+        self.last = None;
+        Question { number: self.asked, at: Instant::now(), as_of }
+    }
+}
+
 impl DueRooms {
     /// What the index said last, where it must be saying the same now.
     fn kept(&self, told_index: u64) -> Option<Vec<RoomId>> {
@@ -57,13 +78,41 @@ impl DueRooms {
         is_new.then(|| last.rooms.clone())
     }
 
-    /// Before the index is asked: whatever comes from now on is news of its answer.
-    fn ask(&self, listen: impl FnOnce() -> Listener) {
-        self.heard.lock().listener.get_or_insert_with(listen).look();
+    /// Before the index is asked: whatever comes from now on is news of its answer. What it said before counts no more, for
+    /// the word that would have shown it wrong may have been looked at just now.
+    fn ask(&self, as_of: u64, listen: impl FnOnce() -> Listener) -> Question {
+        let mut heard = self.heard.lock();
+        heard.listener.get_or_insert_with(listen).look();
+        heard.ask(as_of)
     }
 
-    fn keep(&self, told: Told) {
-        self.heard.lock().last = Some(told);
+    /// The same along with a renewal of the leases, where what is kept would run out before the next one. A node that never
+    /// asked ticks nothing yet.
+    fn ask_along(&self, as_of: u64) -> Option<Question> {
+        let mut heard = self.heard.lock();
+        let until = heard.last.as_ref()?.until;
+        if until > Instant::now() + DUE_ASKED_ALONG {
+            return None;
+        }
+        heard.listener.as_mut()?.look();
+        Some(heard.ask(as_of))
+    }
+
+    /// Takes in what the index said. An older question's answer comes too late to be kept.
+    pub(crate) fn answered(
+        &self,
+        question: &Question,
+        mut said: Answer,
+    ) -> Result<Vec<RoomId>, Failure> {
+        let next = said.maybe_number()?.map_or(DUE_KEPT, Duration::from_millis);
+        let mut rooms = ids(said.list()?)?;
+        rooms.sort();
+        let mut heard = self.heard.lock();
+        if heard.asked == question.number {
+            let until = question.at + next.min(DUE_KEPT);
+            heard.last = Some(Told { rooms: rooms.clone(), until, as_of: question.as_of });
+        }
+        Ok(rooms)
     }
 
     /// Whether the index names the room, as far as this node has heard.
@@ -153,23 +202,27 @@ impl Rooms {
             self.look_after_some(due).await?;
         }
         let as_of = self.told_index.load(Ordering::Acquire);
-        // While a call fails nothing is known; and a clock that a test sets may stand anywhere by now.
-        if self.link.is_well()
-            && matches!(self.time, Time::Server)
+        if self.keeps_due()
             && let Some(rooms) = due.kept(as_of)
         {
             return Ok(rooms);
         }
-        due.ask(listen);
-        let asked = Instant::now();
+        let question = due.ask(as_of, listen);
         let keys = keys::due(&self.prefix);
         let call = Call { script: "due", keys: &keys, arguments: vec![self.time.argument()] };
-        let mut answer = Answer::of(self.link.run(&call).await?)?;
-        let next = answer.maybe_number()?.map_or(DUE_KEPT, Duration::from_millis);
-        let mut rooms = ids(answer.list()?)?;
-        rooms.sort();
-        due.keep(Told { rooms: rooms.clone(), until: asked + next.min(DUE_KEPT), as_of });
-        Ok(rooms)
+        let answer = Answer::of(self.link.run(&call).await?)?;
+        Ok(due.answered(&question, answer)?)
+    }
+
+    /// While a call fails nothing is known; and a clock that a test sets may stand anywhere by now.
+    fn keeps_due(&self) -> bool {
+        self.link.is_well() && matches!(self.time, Time::Server)
+    }
+
+    /// Before the leases are renewed: whether the index is to be read with them.
+    pub(crate) fn ask_due_along(&self, due: &DueRooms) -> Option<Question> {
+        let as_of = self.told_index.load(Ordering::Acquire);
+        self.keeps_due().then(|| due.ask_along(as_of)).flatten()
     }
 
     async fn look_after_some(&self, due: &DueRooms) -> Result<(), StoreError> {

@@ -189,6 +189,7 @@ impl Fields {
             sweep_cursor: self.number("sweep_cursor")?,
             grant_no: self.number("grant_no")?,
             live_quota: self.number("live_quota")?,
+            unlisted: self.number("unlisted").unwrap_or(0),
         })
     }
 

@@ -80,6 +80,11 @@ pub(crate) const ROUND_REST: Duration = Duration::from_secs(5);
 /// without a tick that make a lull.
 pub(crate) const DUE_KEPT: Duration = Duration::from_secs(2);
 
+/// What the index said is asked for anew along with a renewal of the leases where it would not last until a look after the next
+/// one: that spares the call of its own. Not with each renewal, for it may name ten thousand rooms.
+pub(crate) const DUE_ASKED_ALONG: Duration =
+    Duration::from_millis(limits::LEASE_RENEWED_EVERY.0 + 250);
+
 /// Receipts that one field of a room that recovers holds: a million are eight thousand fields, and a new one writes less
 /// than a kilobyte.
 pub(crate) const RECEIPT_CHUNK: usize = 128;
@@ -114,6 +119,11 @@ pub(crate) const TIDYING: Tidying =
 /// Unclaimed passes that an attempt to cut the bitmaps off looks at; with more it waits.
 const REBASE_UNCLAIMED_MAX: u64 = 50_000;
 
+const _: () = assert!(
+    DUE_ASKED_ALONG.as_millis() as u64 + limits::LEASE_RENEWED_EVERY.0
+        < DUE_KEPT.as_millis() as u64,
+    "not with each renewal"
+);
 const _: () = assert!(TIDYING.rebase_bits.is_multiple_of(8));
 const _: () =
     assert!(CLUSTER_RETRIES as u64 * CLUSTER_RETRY_MAX_MS < CALL_DEADLINE.as_millis() as u64);

@@ -16,6 +16,7 @@ macro_rules! part {
 const KEYS: &str = part!("keys");
 const WHOLE: &str = part!("whole");
 const ROOM: &str = part!("room");
+const WALL: &str = part!("wall");
 const HOME: &str = part!("home");
 const GUARD: &str = part!("guard");
 /// What every operation on an existing room begins with.
@@ -30,15 +31,26 @@ const BASE: &[&str] = &[
     part!("bits"),
     part!("passes"),
     part!("descent"),
+    WALL,
     part!("due"),
 ];
 
 /// The same for what only looks and gives nothing: it may be asked of a copy of the room, too.
-const OF_COPIES: &[&str] =
-    &[KEYS, WHOLE, ROOM, GUARD, part!("bits"), part!("passes"), part!("descent"), part!("due")];
+const OF_COPIES: &[&str] = &[
+    KEYS,
+    WHOLE,
+    ROOM,
+    GUARD,
+    part!("bits"),
+    part!("passes"),
+    part!("descent"),
+    WALL,
+    part!("due"),
+];
 
 /// The same for a room that may not be there.
-const RECOVER: &[&str] = &[KEYS, WHOLE, ROOM, HOME, part!("taken"), part!("bits"), part!("passes")];
+const RECOVER: &[&str] =
+    &[KEYS, WHOLE, ROOM, HOME, part!("taken"), part!("bits"), part!("passes"), WALL];
 
 /// For a room that may not be there, and needs nothing more.
 const BARE: &[&str] = &[KEYS, WHOLE, ROOM];
@@ -73,7 +85,7 @@ macro_rules! source {
 }
 
 const SOURCES: &[Source] = &[
-    source!("create", "", &[KEYS, WHOLE, ROOM, HOME], ["clock", "settings", "fresh", "due"]),
+    source!("create", "", &[KEYS, WHOLE, ROOM, HOME, WALL], ["clock", "settings", "fresh", "due"]),
     source!("delete", ALLOW_OOM, BARE, []),
     source!("join", "", BASE, ["subjects", "phase", "call", "flow"]),
     source!("leave", ALLOW_OOM, BASE, ["subjects", "ends"]),
@@ -96,8 +108,8 @@ const SOURCES: &[Source] = &[
     source!("events", READS, GLANCE, []),
     source!("report", ALLOW_OOM, OF_COPIES, ["phase", "report"]),
     source!("set_group", ALLOW_OOM, BARE, []),
-    source!("group", ALLOW_OOM, &[], []),
-    source!("lease", ALLOW_OOM, &[], []),
+    source!("group", ALLOW_OOM, &[WALL], []),
+    source!("lease", ALLOW_OOM, &[WALL], ["due_at"]),
     source!(
         "recover",
         ALLOW_OOM,
@@ -109,8 +121,8 @@ const SOURCES: &[Source] = &[
     source!("attend", ALLOW_OOM, BASE, ["clock"]),
     source!("signal", ALLOW_OOM, BASE, ["flow"]),
     source!("wants", READS, OF_COPIES, []),
-    source!("served", READS, BARE, ["clock"]),
-    source!("due", READS, &[], []),
+    source!("served", READS, BARE, ["wall"]),
+    source!("due", READS, &[WALL], ["due_at"]),
     source!("probe", ALLOW_OOM, &[], []),
     source!("note_due", ALLOW_OOM, &[], []),
 ];

@@ -71,6 +71,22 @@ impl RedisStore {
         }
     }
 
+    /// Where the lines are, for people, and what stands there for them to be told from others' (see `LineStore::identity`), if
+    /// anything does. Changes nothing.
+    ///
+    /// # Errors
+    /// Where the servers do not answer.
+    pub async fn lines(&self) -> Result<(String, Option<String>), StoreError> {
+        let place = self.rooms.link.address().place(&self.rooms.prefix);
+        let mut read = redis::cmd("GET");
+        read.arg(keys::identity(&self.rooms.prefix));
+        let there = match self.rooms.link.command(&read).await? {
+            redis::Value::Nil => None,
+            there => Some(Answer::of(redis::Value::Array(vec![there]))?.text()?),
+        };
+        Ok((place, there))
+    }
+
     /// As [`Rooms::due`].
     pub(crate) async fn due(&self) -> Result<Vec<RoomId>, StoreError> {
         let [index, _] = keys::due(&self.rooms.prefix);

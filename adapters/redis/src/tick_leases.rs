@@ -1,5 +1,6 @@
 //! Leases of the admitters: core's `Leases`, kept in one key and changed by compare-and-swap, as limit groups are. When each was
-//! heard from last stands beside it, so that a renewal which moves nothing is one call and changes no version.
+//! heard from last stands beside it, so that a renewal which moves nothing is one call and changes no version. Which rooms are due
+//! stands beside it too, and comes along when it is to be asked for anyway.
 
 use jari_line::Leases;
 use jari_ports::{BoxFuture, Held, StoreError, TickLeases};
@@ -53,7 +54,8 @@ impl Read {
 impl RedisStore {
     /// Reads the leases and, where it is still of that version, first replaces the record. `node` is there; `None` goes away.
     async fn lease(&self, node: Option<NodeId>, put: Option<&Put>) -> Result<Read, StoreError> {
-        let keys = [keys::leases(&self.rooms.prefix)];
+        let [index, _] = keys::due(&self.rooms.prefix);
+        let keys = [keys::leases(&self.rooms.prefix), index];
         let (known, last) = self.last_read.0.lock().clone();
         let mut data = Vec::new();
         if let Some(put) = put {
@@ -62,7 +64,9 @@ impl RedisStore {
         }
         let version = put.map_or(known, |put| put.version);
         let node = node.map(decimal).unwrap_or_default();
-        let mut arguments = vec![self.rooms.time.argument(), node, decimal(version), data];
+        let question = self.rooms.ask_due_along(&self.due);
+        let along = question.as_ref().map_or(Vec::new(), |_| b"due".to_vec());
+        let mut arguments = vec![self.rooms.time.argument(), node, decimal(version), data, along];
         arguments.extend(put.iter().flat_map(|put| put.gone.iter().copied().map(decimal)));
         let call = Call { script: "lease", keys: &keys, arguments };
         let mut answer = Answer::of(self.rooms.link.run(&call).await?)?;
@@ -82,6 +86,9 @@ impl RedisStore {
             let (node, at) = (each.number()?, Timestamp(each.number()?));
             leases.hear(node, at);
             heard.push(node);
+        }
+        if let Some(question) = question {
+            self.due.answered(&question, answer.list()?)?;
         }
         Ok(Read { swapped, counted, version: now_version, now, fence, leases, heard })
     }

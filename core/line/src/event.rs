@@ -141,4 +141,8 @@ pub struct Tick {
     /// The limit group's grant used by this tick.
     pub grant_no: u64,
     pub live_quota: u64,
+    /// As in the tick's outcome (`AdmitOutcome::unlisted`), for nodes that did not tick. In no journal, where nothing of a room can
+    /// be lost without the rest: only a store that keeps lists by themselves says more than 0.
+    #[serde(skip)]
+    pub unlisted: u64,
 }

@@ -19,6 +19,7 @@ pub use key::{
 };
 pub use live::{
     DwellView, GroupLive, HistoryList, LiveFrame, PacerName, RoomHistory, RoomLive, SecondView,
+    UnlistedView,
 };
 pub use patch::{merge, merge_room};
 pub use room::{ChallengeKind, Handover, OnStoreFailure, RoomBody, RoomDefinitionView, RoomList};

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod demo;
 mod file_size;
 mod lines;
+mod lines_apart;
 mod logging;
 mod machine;
 mod open_files;

@@ -89,6 +89,16 @@ pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
     }
 }
 
+/// The store that several nodes may share, where the configuration names one. Connects nowhere yet.
+///
+/// # Errors
+/// As [`Lines::open`]'s.
+pub(crate) fn shared(config: &Config) -> Result<Option<RedisStore>, ServeError> {
+    let Store { data_dir: _, url, key_prefix, ca_file, joins: _ } = config.store.clone();
+    let Some(url) = url else { return Ok(None) };
+    Ok(Some(RedisStore::open(redis_options(&url, key_prefix, ca_file)?)?))
+}
+
 fn redis_options(
     url: &StoreUrl,
     key_prefix: String,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use jari_config::{Protect, TlsFiles};
 use jari_gate::Rules;
 use jari_http::{
-    AppState, HostHeader, PREFIX, ProtectOptions, StartError, UpstreamLimits, UpstreamTls,
-    ensure_room,
+    AppState, HostHeader, PREFIX, ProtectOptions, StartError, Starting, UpstreamLimits,
+    UpstreamTls, ensure_room,
 };
 use jari_line::Settings;
 use jari_ports::{Handover, Identity, OnStoreFailure, RoomDefinition};
@@ -132,7 +132,11 @@ pub(crate) fn files_needed(protect: Option<&Protect>, open_files: u64) -> u64 {
 }
 
 /// Makes the rooms that the rules name and nobody has made; answers which.
-pub(crate) async fn make_rooms(state: &AppState, rules: &Rules) -> Result<Vec<RoomId>, StartError> {
+pub(crate) async fn make_rooms(
+    state: &AppState,
+    rules: &Rules,
+    starting: &Starting,
+) -> Result<Vec<RoomId>, StartError> {
     let mut made = Vec::new();
     for rule in rules.all() {
         let room = definition(state, &rule.room, target(rule.path.as_str()));
@@ -143,7 +147,7 @@ pub(crate) async fn make_rooms(state: &AppState, rules: &Rules) -> Result<Vec<Ro
             |error: &StartError| matches!(error, StartError::Store(error) if error.is_away());
         let ensure = || ensure_room(state, room.clone(), entry.clone());
         let what = format!("room {}, which {} needs,", rule.room, rule.name());
-        if until_it_answers(&what, is_away, ensure).await? {
+        if until_it_answers(starting, &what, is_away, ensure).await? {
             tracing::info!(room = %rule.room, "made the room {}, which guards {}", rule.room, rule.name());
             made.push(rule.room.clone());
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jari_config::Config;
+use jari_http::Starting;
 use jari_ports::{Control, ControlError, LineStore, StoreError};
 use jari_records::Records;
 use thiserror::Error;
@@ -64,14 +65,18 @@ pub(crate) fn check(config: &Config) -> Result<(), RecordsError> {
 
 /// Opens the records that belong to the configuration and its data folder.
 /// Where the line is elsewhere, rooms in it say nothing about this folder.
-pub(crate) async fn open(config: &Config, lines: &Lines) -> Result<Records, RecordsError> {
+pub(crate) async fn open(
+    config: &Config,
+    lines: &Lines,
+    starting: &Starting,
+) -> Result<Records, RecordsError> {
     let folder = &config.store.data_dir;
     let line = &*lines.port();
     match &config.records.url {
         None => in_folder(folder, lines.are_here().then_some(line)).await,
         Some(url) => {
             let wait = Duration::from_millis(config.records.start_wait.0);
-            on_server(folder, url.with_password(), wait, line).await
+            on_server(folder, url.with_password(), wait, (line, starting)).await
         }
     }
 }
@@ -94,17 +99,19 @@ async fn on_server(
     folder: &Path,
     address: &str,
     wait: Duration,
-    line: &dyn LineStore,
+    (line, starting): (&dyn LineStore, &Starting),
 ) -> Result<Records, RecordsError> {
-    let records = Records::open(address, wait).await?;
+    let records = Records::open_telling(address, wait, |text| starting.waits_for(text)).await?;
+    starting.goes_on();
     let (place, file) = (records.place().to_owned(), folder.join(RECORDS_FILE));
     if holds_something(&file) {
         return Err(RecordsError::Here { file, place });
     }
     // Empty ones may be of another installation than the line, which alone can tell: it is waited for.
     let begins = records.signing_keys().await?.is_empty();
-    let rooms = || line.rooms();
-    if begins && !until_it_answers("a first start", StoreError::is_away, rooms).await?.is_empty() {
+    let rooms =
+        || until_it_answers(starting, "a first start", StoreError::is_away, || line.rooms());
+    if begins && !rooms().await?.is_empty() {
         return Err(RecordsError::Empty { folder: folder.to_owned(), place });
     }
     let file = folder.join(ELSEWHERE_FILE);

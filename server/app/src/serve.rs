@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jari_config::Config;
 use jari_http::metrics::Metrics;
-use jari_http::{AppParts, AppState, Role, StartError, TraceOptions};
+use jari_http::{AppParts, AppState, Role, StartError, Starting, TraceOptions};
 use jari_ports::{Clock, Entropy};
 use jari_records::Records;
 use jari_telemetry::Collector;
@@ -111,20 +111,28 @@ pub struct Running {
 /// [`ServeError`]; nothing is left running then.
 pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, ServeError> {
     let ServeOptions { clock, entropy, open_files, new_admin_key } = options;
-    let (lines, records) = open(config, clock.clone()).await?;
+    let stop = CancellationToken::new();
+    // Where the start fails, or is given up.
+    let unless_it_serves = stop.clone().drop_guard();
+    let starting = Arc::<Starting>::default();
+    // First: in the data folder, the lines' lock keeps a second process out of the records too. With the lines elsewhere there
+    // is no lock, since several nodes on one machine may share the records.
+    let lines = Lines::open(config, clock.clone()).await?;
+    // What the rest waits for, if it has to, is told there.
+    let ops = listen("ops.listen", config.ops.listen)?;
+    let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
+    let ops_addr = bound(&ops);
+    tracing::info!(%ops_addr, "starting; health and metrics on http://{ops_addr}");
+    let ops = spawn_ops(&starting, ops, &stop);
+    let records = records::open(config, &lines, &starting).await?;
     let control = Arc::new(records.clone());
     let keys = bootstrap::signing_keys(&*control, &*clock, &*entropy).await?;
     let collector = traces::collector(&config.telemetry, &*entropy)?;
     let public = listen("http.listen", config.http.listen)?;
-    let ops = listen("ops.listen", config.ops.listen)?;
-    let door = match &config.protect {
-        Some(protect) => Some(Door::new(listen("protect.listen", protect.listen)?, protect)?),
-        None => None,
-    };
+    let door = open_door(config)?;
     let site_options = door.as_ref().map(Door::options);
     let open_files = open_files - protect::files_needed(config.protect.as_ref(), open_files);
-    let bound = |listener: &TcpListener| listener.local_addr().expect("it is bound");
-    let (public_addr, ops_addr) = (bound(&public), bound(&ops));
+    let public_addr = bound(&public);
     let public_url = config.http.public_url_at(public_addr);
     let metrics = AdapterMetrics {
         lines: lines.clone(),
@@ -140,26 +148,22 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
         keys,
         options: http_options(config, public_url.clone(), open_files, site_options.clone()),
         metrics: Arc::new(Metrics::new().with(metrics)),
-        traces: collector
-            .clone()
-            .map(|to| TraceOptions { to, ratio: traces::ratio(&config.telemetry) }),
+        traces: trace_options(config, collector.as_ref()),
+        starting: starting.clone(),
     };
     let state = AppState::start(parts).await?;
     let made = match &site_options {
-        Some(site) => protect::make_rooms(&state, &site.rules).await?,
+        Some(site) => protect::make_rooms(&state, &site.rules, &starting).await?,
         None => Vec::new(),
     };
     // Last of all that can fail: a key that was made and never shown would be lost.
     let first_key = bootstrap::admin_key(&state, new_admin_key).await?;
-    let stop = CancellationToken::new();
+    unless_it_serves.disarm();
     spawn_beside(&state, &stop);
-    let (public, ops) = (spawn_public(&state, public), spawn_ops(&state, ops, &stop));
+    let public = spawn_public(&state, public);
+    starting.serves(state.clone());
     let site = door.map(|door| door.open(&state, made, &stop));
-    let roles = state.options.roles;
-    tracing::info!(
-        %public_addr, %ops_addr, %roles,
-        "serving on {public_addr}, operators on {ops_addr}; roles: {roles}"
-    );
+    tell_serving(&state, public_addr, ops_addr);
     let drain_notice = Duration::from_millis(config.http.drain_notice.0);
     let drain_limit = Duration::from_millis(config.http.drain_timeout.0);
     Ok(Running {
@@ -180,12 +184,22 @@ pub async fn serve(config: &Config, options: ServeOptions) -> Result<Running, Se
     })
 }
 
-/// Opens the lines first: in the data folder, their lock keeps a second process out of the records too. With the lines
-/// elsewhere there is no lock, since several nodes on one machine may share the records.
-async fn open(config: &Config, clock: Arc<dyn Clock>) -> Result<(Lines, Records), ServeError> {
-    let lines = Lines::open(config, clock).await?;
-    let records = records::open(config, &lines).await?;
-    Ok((lines, records))
+fn open_door(config: &Config) -> Result<Option<Door>, ServeError> {
+    let Some(protect) = &config.protect else { return Ok(None) };
+    Ok(Some(Door::new(listen("protect.listen", protect.listen)?, protect)?))
+}
+
+fn trace_options(config: &Config, collector: Option<&Arc<Collector>>) -> Option<TraceOptions> {
+    let ratio = traces::ratio(&config.telemetry);
+    collector.map(|to| TraceOptions { to: to.clone(), ratio })
+}
+
+fn tell_serving(state: &AppState, public_addr: SocketAddr, ops_addr: SocketAddr) {
+    let roles = state.options.roles;
+    tracing::info!(
+        %public_addr, %ops_addr, %roles,
+        "serving on {public_addr}, operators on {ops_addr}; roles: {roles}"
+    );
 }
 
 fn listen(key: &'static str, addr: SocketAddr) -> Result<TcpListener, ServeError> {
@@ -225,11 +239,15 @@ fn spawn_public(state: &AppState, listener: TcpListener) -> JoinHandle<()> {
     })
 }
 
-fn spawn_ops(state: &AppState, listener: TcpListener, stop: &CancellationToken) -> JoinHandle<()> {
-    let (state, stop) = (state.clone(), stop.clone());
+fn spawn_ops(
+    starting: &Arc<Starting>,
+    listener: TcpListener,
+    stop: &CancellationToken,
+) -> JoinHandle<()> {
+    let (starting, stop) = (starting.clone(), stop.clone());
     tokio::spawn(async move {
         let stopped = async move { stop.cancelled().await };
-        if let Err(error) = jari_http::ops::serve(state, listener, stopped).await {
+        if let Err(error) = jari_http::ops::serve(starting, listener, stopped).await {
             tracing::error!(%error, "the operators' listener broke: {error}");
         }
     })
@@ -285,8 +303,7 @@ impl Running {
     }
 
     /// Serves until SIGTERM or Ctrl-C, then stops as [`Running::stop`]; a second signal ends the wait at once.
-    pub async fn until_told(self) {
-        let mut signals = Signals::new();
+    pub(crate) async fn until_told(self, mut signals: Signals) {
         signals.next().await;
         tracing::info!("draining; a second signal stops at once");
         tokio::select! {

@@ -58,6 +58,7 @@ mod router;
 mod serve;
 mod site_keys;
 mod site_token;
+mod starting;
 mod state;
 mod store_calls;
 mod store_health;
@@ -76,6 +77,7 @@ pub use drain::Drain;
 pub use first_room::ensure_room;
 pub use key_ring::{KeyRingError, SUBJECT_KEY, key_ring};
 pub use leases::Leases;
+pub use one_line::lines_apart;
 pub use options::{
     ConnectionLimits, Deadlines, ForwardedHeader, HttpOptions, JoinLimit, Joins, PassLimit,
     StreamLimits,
@@ -87,6 +89,7 @@ pub use room::{BatchError, Joined, Live, RoomRuntime};
 pub use router::{layered, openapi, router};
 pub use serve::{serve, serve_routes, serve_site};
 pub use site_keys::SiteKeys;
+pub use starting::Starting;
 pub use state::{AppParts, AppState, Shared, StartError};
 pub use tenant_limits::TenantLimits;
 pub use trace::{SampleRatio, TraceOptions};

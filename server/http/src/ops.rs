@@ -1,6 +1,7 @@
 //! The operator's own listener: whether the server lives, whether it can serve, and its numbers. Nothing for visitors.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
@@ -11,27 +12,28 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::net::TcpListener;
 
 use crate::metrics::{Observed, TextFormat};
+use crate::starting::Starting;
 use crate::state::AppState;
 
 /// The routes of the operator's listener.
-pub fn router(state: AppState) -> Router {
+pub fn router(node: Arc<Starting>) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(scrape))
-        .with_state(state)
+        .with_state(node)
 }
 
-/// Serves them until `stop`.
+/// Serves them until `stop`, from before the node is there: a start may wait.
 ///
 /// # Errors
 /// Where the listener breaks.
 pub async fn serve(
-    state: AppState,
+    node: Arc<Starting>,
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    axum::serve(listener, router(state)).with_graceful_shutdown(stop).await
+    axum::serve(listener, router(node)).with_graceful_shutdown(stop).await
 }
 
 /// The process lives: it answers at all.
@@ -40,8 +42,11 @@ async fn healthz() -> &'static str {
 }
 
 /// It can serve visitors, and is not going away.
-async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
-    let verdict = state.readiness.look(&state).await;
+async fn readyz(State(node): State<Arc<Starting>>) -> (StatusCode, String) {
+    let Some(state) = node.app() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, node.told());
+    };
+    let verdict = state.readiness.look(state).await;
     let draining = state.drain.is_announced().then(|| "draining".to_owned());
     let problems: Vec<_> = draining.into_iter().chain(verdict.problems.iter().cloned()).collect();
     let (status, head) = match problems.as_slice() {
@@ -53,10 +58,13 @@ async fn readyz(State(state): State<AppState>) -> (StatusCode, String) {
     (status, lines.map(|line| line + "\n").collect())
 }
 
-async fn scrape(State(state): State<AppState>, headers: HeaderMap) -> Response {
+async fn scrape(State(node): State<Arc<Starting>>, headers: HeaderMap) -> Response {
+    let Some(state) = node.app() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, node.told()).into_response();
+    };
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     let format = TextFormat::of(accept);
-    let text = state.metrics.scrape(format, observe(&state));
+    let text = state.metrics.scrape(format, observe(state));
     let kind = HeaderValue::from_static(format.content_type());
     let headers = [(CONTENT_TYPE, kind), (VARY, HeaderValue::from_static("accept"))];
     (headers, text).into_response()

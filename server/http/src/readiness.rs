@@ -93,7 +93,7 @@ async fn look(state: &AppState, asked: &mut HashMap<RoomId, (Instant, Option<Str
         };
     }
     verdict.problems.extend(problem);
-    if let Some(Apart { text, is_ours_wrong }) = state.one_line.apart() {
+    if let Some(Apart { text, is_ours_wrong, .. }) = state.one_line.apart() {
         match is_ours_wrong {
             true => verdict.problems.push(text),
             false => verdict.notes.push(format!("warning: {text}")),

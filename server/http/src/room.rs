@@ -19,6 +19,7 @@ pub(crate) mod recovery;
 mod recovery_receipts;
 mod rest;
 mod site_load;
+mod unlisted;
 mod waking;
 
 use std::sync::Arc;
@@ -354,6 +355,7 @@ impl RoomRuntime {
             let dwells = metrics::dwells(live.ledger(), &event.event);
             live.apply(event)?;
             self.counts.add_dwells(&dwells);
+            self.counts.unlisted.note(&event.event);
             let ticked = event.event.tick().is_some();
             // Asked in any case: who opens a stream from now on is told the line as it is.
             let news = ticked && live.take_untold();

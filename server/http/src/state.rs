@@ -28,6 +28,7 @@ use crate::problem_response::Refusal;
 use crate::readiness::Readiness;
 use crate::room::RoomRuntime;
 use crate::site_keys::SiteKeys;
+use crate::starting::Starting;
 use crate::store_calls::StoreCalls;
 use crate::store_health::StoreHealth;
 use crate::stream_hub::StreamHub;
@@ -50,6 +51,8 @@ pub struct AppParts {
     pub metrics: Arc<Metrics>,
     /// `None`: no call is traced, and nothing asks whether.
     pub traces: Option<TraceOptions>,
+    /// Told what the start waits for.
+    pub starting: Arc<Starting>,
 }
 
 /// Everything handlers share.
@@ -136,8 +139,18 @@ impl AppState {
     /// # Errors
     /// Where control or the store does not answer.
     pub async fn start(parts: AppParts) -> Result<Self, StartError> {
-        let AppParts { store, leases, control, clock, entropy, keys, options, metrics, traces } =
-            parts;
+        let AppParts {
+            store,
+            leases,
+            control,
+            clock,
+            entropy,
+            keys,
+            options,
+            metrics,
+            traces,
+            starting,
+        } = parts;
         // Before anything is read: what came after it is then found by `control_watch`.
         let changes = Changes::since(control.revision().await?);
         let jitter = Arc::new(Jitter::new(&*entropy));
@@ -146,7 +159,7 @@ impl AppState {
         let calls = Arc::new(StoreCalls::new(store.clone(), metrics.clone(), health, joins));
         let losses = Arc::new(Losses::new(&jitter, control.clone()));
         let one_line = OneLine::new(losses.node, clock.now());
-        let agree = one_line.start(&*store, &*control, &*clock).await?;
+        let agree = one_line.start(&*store, &*control, &*clock, &starting).await?;
         agree.map_err(StartError::LinesApart)?;
         let leases = Leases::new(leases, calls.clone(), losses.node);
         let rooms = RoomDirectory::start(calls, losses, jitter.clone(), &*control).await?;

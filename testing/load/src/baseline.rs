@@ -100,6 +100,7 @@ async fn state(folder: &Path, address: SocketAddr, room: &str) -> Result<AppStat
         options: options(address)?,
         metrics: Arc::new(Metrics::new()),
         traces: None,
+        starting: Arc::default(),
     };
     Ok(AppState::start(parts).await?)
 }

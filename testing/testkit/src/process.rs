@@ -161,6 +161,17 @@ impl Process {
         http(self.ops.expect("started with `start`"))
     }
 
+    /// Where its health is while it does not serve yet, as its log says it.
+    pub async fn ops_while_starting(&self) -> Url {
+        eventually("it says where its health is", async || {
+            let told = self.stderr();
+            let (_, rest) = told.split_once("health and metrics on ")?;
+            // As text or as JSON.
+            rest.split(['"', ' ', '\n']).next()?.parse().ok()
+        })
+        .await
+    }
+
     #[must_use]
     pub fn visitor(&self) -> Visitor {
         Visitor::new(self.url())

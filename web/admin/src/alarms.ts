@@ -14,6 +14,8 @@ export interface Alarm {
 
 // A mass absence is shown for so long: its cause may be over, and somebody should still look.
 const MASS_ABSENCE_SHOWN_MS = 10 * 60_000;
+// Lost blocks and allowances are shown until as many people were named again, and for a day where nobody does.
+const UNLISTED_SHOWN_MS = 24 * 60 * 60_000;
 // A room with people in it ticks every second; beyond this something holds it up.
 const TICK_LATE_MS = 6_000;
 // Fewer refusals a second are the ordinary course.
@@ -33,6 +35,10 @@ function ofRoom(room: RoomLive, now: number): Alarm[] {
   if (busy && now - Date.parse(room.now) > TICK_LATE_MS) add("tick", "bad", say("alarm.tick", { name }));
   if (room.mass_absence_at && now - Date.parse(room.mass_absence_at) < MASS_ABSENCE_SHOWN_MS) {
     add("absence", "bad", say("alarm.absence", { name, ago: span(now - Date.parse(room.mass_absence_at)) }));
+  }
+  if (room.unlisted && now - Date.parse(room.unlisted.at) < UNLISTED_SHOWN_MS) {
+    const ago = span(Math.max(now - Date.parse(room.unlisted.at), 0));
+    add("unlisted", "bad", say("alarm.unlisted", { name, n: count(room.unlisted.people), ago }));
   }
   if (room.lull) add("lull", "warn", say("alarm.lull", { name }));
   const refused = perSecond(room.room, "refused");

@@ -60,6 +60,7 @@ export interface RoomLive {
   reopens_at?: string;
   message?: string;
   mass_absence_at?: string;
+  unlisted?: { people: number; at: string };
   refused: Record<string, number>;
   dwell?: { count: number; sum_ms: number; half_ms: number; most_ms: number };
   did: Did;

@@ -35,6 +35,7 @@ fn tick() -> Tick {
         sweep_cursor: 9,
         grant_no: 1,
         live_quota: 2,
+        unlisted: 0,
     }
 }
 

@@ -1,12 +1,6 @@
 -- The room's clock: the server's TIME plus an offset, as StoreClock in core/line. It never steps back: after a backward
 -- step of the server's clock the offset makes up for it, and shrinks again, slowly or by what the clock jumps forward.
 
-local function wall_ms()
-  if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
 local function store_time()
   local wall = wall_ms()
   local offset, credit = room.clock_offset, room.clock_credit

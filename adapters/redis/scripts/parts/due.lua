@@ -19,8 +19,6 @@ if raw.incarnation then
     local after = next_tick()
     if after ~= before then return after end
     if after ~= '0' then return '' end
-    local time = redis.call('TIME')
-    local wall = ARGV[1] ~= '' and tonumber(ARGV[1]) or time[1] * 1000 + math.floor(time[2] / 1000)
-    return wall - room.now > UNTICKED and after or ''
+    return wall_ms() - room.now > UNTICKED and after or ''
   end
 end

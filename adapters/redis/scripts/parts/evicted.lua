@@ -9,9 +9,10 @@ end
 -- Who waits, who is inside, who has which place or is on a second chance is not known here any more; nodes know it. After a
 -- recovery nobody may have shown whose a place is, and within one what was told counts.
 function evicted.is_torn()
-  local people = room.waiting + live()
+  local inside = live()
+  local people = room.waiting + inside
   if room.waiting > 0 and not is_whole(W) then return true end
-  if live() ~= redis.call('ZCARD', UN) + redis.call('ZCARD', CL) then return true end
+  if inside ~= redis.call('ZCARD', UN) + redis.call('ZCARD', CL) then return true end
   if not is_recovering() and people > 0 and redis.call('EXISTS', SUBJ, FREE) == 0 then return true end
   if taken.pass or taken.free then return true end
   if people > 0 and (taken.subj or taken.w or taken.once or not is_whole(ONCE)) then return true end

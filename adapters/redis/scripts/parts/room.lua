@@ -40,12 +40,23 @@ local kept_keys = { { 'subj', SUBJ }, { 'pass', PASS }, { 'w', W }, { 'once', ON
   { 'block', BLOCK }, { 'allow', ALLOW }, { 'known', KNOWN }, { 'shown', SHOWN }, { 'held', HELD }, { 'receipts', RECEIPTS } }
 
 -- Which of them this event leaves behind, the lists by name with their lengths: what is missing at the next call was taken
--- away (`taken`).
+-- away (`taken`). Most events make no key and end none: one question for those that the event before left behind and one for
+-- the others, instead of one for each, find that out.
 local function note_kept(no)
+  local last = raw.recovering == '1' and 12 or 8
+  local was, there, missing = {}, {}, {}
+  for name in string.gmatch(raw.kept or '', '(%a+):') do was[name] = true end
+  for i = 1, last do
+    local keys = was[kept_keys[i][1]] and there or missing
+    keys[#keys + 1] = kept_keys[i][2]
+  end
+  local function exist(keys) return #keys > 0 and redis.call('EXISTS', unpack(keys)) or 0 end
+  local same = exist(there) == #there and exist(missing) == 0
   local words = { text(no) }
-  for i = 1, raw.recovering == '1' and 12 or 8 do
+  for i = 1, last do
     local name, key = unpack(kept_keys[i])
-    local count = redis.call((i == 7 or i == 8) and 'SCARD' or 'EXISTS', key)
+    local count = same and (was[name] and 1 or 0) or redis.call('EXISTS', key)
+    if count > 0 and (i == 7 or i == 8) then count = redis.call('SCARD', key) end
     if count > 0 then words[#words + 1] = name .. ':' .. count end
   end
   put('kept', table.concat(words, ' '))

@@ -1,5 +1,6 @@
 //! Rooms that want a tick, when the node that had to tell the index of them died before it did.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,11 +8,13 @@ use jari_conformance::SetClock;
 use jari_conformance::clauses::subject;
 use jari_conformance::history::START;
 use jari_line::{SeenBits, Settings};
-use jari_ports::LineStore;
+use jari_ports::{LineStore, TickLeases};
 use jari_redis::{RedisOptions, RedisStore};
 use jari_servers::{Kind, Server};
 use jari_units::{Mark, Millis, RoomId};
 use tokio::time::{Instant, timeout};
+
+use crate::leases::calls_since;
 
 /// A round over all rooms, the rest before it, and a loaded machine.
 const ROUND_WITHIN: Duration = Duration::from_secs(60);
@@ -183,4 +186,35 @@ async fn issue_4_news_of_the_index_reach_every_node_at_once() {
     let later = Settings { opens_at, ..Settings::default() };
     two.create(&id(2), later).await.expect("created");
     soon("it opens", async || (one.due().await.ok()? == [id(2)]).then_some(())).await;
+}
+
+/// Which rooms are due comes along with the renewals of the leases, before what is kept of it runs out: looks ask nothing of their
+/// own. Here nobody says that the index changed.
+#[tokio::test]
+async fn issue_4_a_renewal_brings_along_which_rooms_are_due() {
+    const RENEWALS: u64 = 8;
+    let server = Server::start(Kind::Redis);
+    let node = by_its_clock(&server);
+    soon("it listens", async || {
+        let _ = node.due().await;
+        (server.ask_list("PUBSUB SHARDNUMSUB jari:{:due}:at").last()? == ":1").then_some(())
+    })
+    .await;
+    // The first one takes the leases, which is two calls.
+    node.renew(1).await.expect("renewed");
+    assert_eq!(node.due().await, Ok(Vec::new()));
+    server.ask("ZADD jari:{:due}:at 0 room-001");
+    let mut counted = BTreeMap::new();
+    calls_since(&server, &mut counted);
+    for _ in 0..RENEWALS {
+        node.renew(1).await.expect("renewed");
+        for _ in 0..3 {
+            node.due().await.expect("it answers");
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+    }
+    assert_eq!(node.due().await, Ok(vec![id(1)]));
+    let calls = calls_since(&server, &mut counted);
+    // Three of their own in this time, were they not spared; one where this machine stood still meanwhile.
+    assert!(calls["evalsha"] <= RENEWALS + 1, "{calls:?}");
 }

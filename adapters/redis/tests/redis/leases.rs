@@ -102,7 +102,10 @@ async fn issue_4_a_renewal_that_moves_nothing_is_one_call() {
 }
 
 /// How often the server was asked for each command since the last call.
-fn calls_since(server: &Server, before: &mut BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+pub(crate) fn calls_since(
+    server: &Server,
+    before: &mut BTreeMap<String, u64>,
+) -> BTreeMap<String, u64> {
     let told = server.ask("INFO commandstats");
     let of = |line: &str| {
         let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;

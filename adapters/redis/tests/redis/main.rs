@@ -12,6 +12,7 @@ mod losing;
 mod node;
 mod other_installation;
 mod releases;
+mod script_calls;
 mod several_nodes;
 mod taken;
 mod tidying;

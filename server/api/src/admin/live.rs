@@ -66,6 +66,9 @@ pub struct RoomLive {
     /// When most of those next in turn were last found unheard of, since `counting_since`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mass_absence_at: Option<Utc>,
+    /// People who were blocked or allowed by name and whom the store has lost since `counting_since`: to be named again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlisted: Option<UnlistedView>,
     /// Visitors' calls refused since `counting_since`, by the code told.
     pub refused: BTreeMap<String, u64>,
     /// How long people stay inside, once enough have finished since `counting_since`.
@@ -92,6 +95,15 @@ pub struct DwellView {
     pub sum_ms: u64,
     pub half_ms: u64,
     pub most_ms: u64,
+}
+
+/// People that a store has lost from the lists of a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnlistedView {
+    /// Those who were lost, less those who were blocked or allowed since; never 0.
+    pub people: u64,
+    /// When the last of them were found to be lost, by the room's clock.
+    pub at: Utc,
 }
 
 /// What happened in one second.

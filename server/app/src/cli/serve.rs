@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::config_args::ConfigArgs;
 use super::{Failure, print};
+use crate::serve::Signals;
 use crate::{ProtectedSite, Running, ServeOptions, file_size, logging, open_files};
 
 const EXAMPLES: &str = "\
@@ -40,11 +41,19 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
         file_size::survive_limit();
         let new_admin_key = args.new_admin_key;
         let options = ServeOptions { open_files, new_admin_key, ..ServeOptions::default() };
-        let running = crate::serve(&config, options)
-            .await
-            .map_err(|error| Failure::failed(error.to_string()))?;
+        // From the first moment on: a start may wait, and as a container's first process it would not be ended by a signal that
+        // nobody hears.
+        let mut signals = Signals::new();
+        let started = tokio::select! {
+            started = crate::serve(&config, options) => started,
+            () = signals.next() => {
+                tracing::info!("stopped before it served, as told");
+                return Ok(());
+            }
+        };
+        let running = started.map_err(|error| Failure::failed(error.to_string()))?;
         print(&greeting(&running))?;
-        running.until_told().await;
+        running.until_told(signals).await;
         Ok(())
     });
     // What a second signal interrupted is not waited for.

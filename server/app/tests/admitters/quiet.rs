@@ -16,9 +16,9 @@ const ROOM: &str = "quiet";
 const SETTLED: Duration = Duration::from_secs(6);
 /// As many turns of every kind as it takes for chance to even out.
 const WATCHED: Duration = Duration::from_secs(20);
-/// A second, for both nodes: a tick; two and a half for the leases; one to see what is due; who was heard from, by which node,
-/// and the round over all rooms: one more. A quarter above that, for what falls into the time by chance.
-const CALLS_PER_S_MAX: f64 = 7.0;
+/// A second, for both nodes: a tick; two and a half for the leases, which tell what is due as well; who was heard from, by which
+/// node, and the round over all rooms: one less a little. A tenth above that, for what falls into the time by chance.
+const CALLS_PER_S_MAX: f64 = 4.9;
 
 /// Calls by the nodes, not what their scripts do inside.
 fn calls(redis: &Server) -> u64 {

@@ -58,12 +58,15 @@ async fn plain_streams(house: &House, until: Instant) -> Vec<JoinHandle<Option<I
     reading
 }
 
-/// Lets one in every half second until `until`, so that positions move.
-async fn let_in(house: &House, until: Instant) {
+/// Lets one in every half second until `until`, so that positions move; how many.
+async fn let_in(house: &House, until: Instant) -> u64 {
+    let mut admitted = 0;
     while Instant::now() < until {
         let _ = house.operator().steer(ROOM, "admit", json!({"count": 1})).await.expect(200);
+        admitted += 1;
         sleep(Duration::from_millis(500)).await;
     }
+    admitted
 }
 
 /// The node goes on as if nothing had been: what it knows is old, and nobody may be told so.
@@ -87,7 +90,7 @@ async fn survive(kind: BalancerKind, fault: Fault) {
         Fault::Hangs => house.freeze(VICTIM).await,
     }
     let until = began + fault.watched();
-    let_in(&house, until).await;
+    let admitted = let_in(&house, until).await;
     crowd.wait_until("everybody goes on", |seen| seen.heard_since(until)).await;
     let silence = crowd.silence(began);
     let mut ended = Vec::new();
@@ -105,6 +108,8 @@ async fn survive(kind: BalancerKind, fault: Fault) {
     }
     let repeated = house.balanced.repeated().await;
     let counts = crowd.check().await;
+    let let_in = house.operator().stats(ROOM).await.admitted_total;
+    assert_eq!(let_in, admitted, "as many are let in as were admitted by hand, and nobody twice");
     crate::report(format_args!(
         "{kind:?}, {fault:?} with {streams} streams: silent for {silence:?} at most"
     ));

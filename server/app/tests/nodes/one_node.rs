@@ -120,6 +120,28 @@ async fn issue_4_a_start_waits_for_the_server_and_says_so() {
     process.kill().await;
 }
 
+/// Whoever runs it sees what it waits for, and may end it, also where nothing else would (the first process of a container).
+#[tokio::test(flavor = "multi_thread")]
+async fn issue_4_a_start_that_waits_says_so_to_health_checks_and_ends_when_told() {
+    let (mut server, database) = server();
+    server.stop();
+    let dir = TempDir::new().expect("a folder");
+    let process = Process::serve(JARI, dir.path()).env("JARI__RECORDS__URL", &database);
+    let mut process = process.spawn();
+    let ops = Visitor::new(process.ops_while_starting().await);
+    ops.get("/healthz").await.expect(200);
+    eventually("it says what it waits for", async || {
+        let answer = ops.get("/readyz").await;
+        assert_eq!(answer.status, 503);
+        answer.text().contains("starting: waits up to 30s for the records at ").then_some(())
+    })
+    .await;
+    assert_eq!(ops.get("/metrics").await.status, 503);
+    process.terminate().await;
+    assert_eq!(process.wait().await.code(), Some(0), "{}", process.output());
+    assert!(process.stderr().contains("stopped before it served"), "{}", process.output());
+}
+
 #[tokio::test]
 async fn issue_4_a_start_without_the_right_password_ends_with_what_to_do() {
     let (server, database) = server();

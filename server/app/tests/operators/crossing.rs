@@ -56,6 +56,7 @@ async fn start() -> Crossed {
         options: HttpOptions::new(url.clone()),
         metrics: Arc::new(Metrics::new()),
         traces: None,
+        starting: Arc::default(),
     })
     .await
     .expect("everything answers");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jari::{SystemClock, SystemEntropy};
 use jari_http::metrics::Metrics;
-use jari_http::{AppParts, AppState, HttpOptions, JoinLimit};
+use jari_http::{AppParts, AppState, HttpOptions, JoinLimit, Starting};
 use jari_line::{GroupSettings, Ledger, Settings};
 use jari_pass::{KeyRing, RingKey, VisitorToken};
 use jari_ports::{
@@ -139,6 +139,7 @@ impl Site {
             options: HttpOptions { join_limit, ..HttpOptions::new(url.clone()) },
             metrics: Arc::new(Metrics::new()),
             traces: None,
+            starting: Arc::default(),
         })
         .await
         .expect("everything answers");
@@ -148,7 +149,9 @@ impl Site {
         run(Box::pin(jari_http::control_watch::run(state.clone())));
         let serving = state.clone();
         run(Box::pin(async move { _ = jari_http::serve(serving, listener).await }));
-        let numbers = jari_http::ops::serve(state.clone(), ops_listener, std::future::pending());
+        let node = Arc::<Starting>::default();
+        node.serves(state.clone());
+        let numbers = jari_http::ops::serve(node, ops_listener, std::future::pending());
         run(Box::pin(async move { _ = numbers.await }));
         Node { url, ops, state, stop }
     }

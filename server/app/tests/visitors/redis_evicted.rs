@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jari_api::admin::LiveFrame;
 use jari_api::{Identity, PlaceView};
 use jari_servers::{Kind, Server};
 use jari_testkit::{TestApp, Visitor, eventually};
@@ -53,6 +54,23 @@ async fn a_line_that_redis_threw_away_comes_back_with_everybody() {
     app.stop().await;
 }
 
+/// Waits until a node's operators are told of so many people that the store has lost from the room's lists.
+async fn told_lost(node: &TestApp, room: &str, people: u64) {
+    let mut live = node.operator().watch().await;
+    let told = async {
+        loop {
+            let frame: LiveFrame = serde_json::from_value(live.next_of("stats").await.json())
+                .expect("a frame as documented");
+            let found = frame.rooms.iter().find(|found| found.stats.room == room);
+            let lost = found.map(|found| found.unlisted.map_or(0, |lost| lost.people));
+            if lost == Some(people) {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, told).await.expect("it is told");
+}
+
 /// Nobody else knows them: an operator is told, once, and names them again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn issue_4_people_whose_block_redis_threw_away_are_told_of() {
@@ -63,22 +81,35 @@ async fn issue_4_people_whose_block_redis_threw_away_are_told_of() {
         room.identity = Identity::Entry;
     };
     let room = app.create_room(entered).await;
+    let other = app.try_second().await.expect("a second node");
     let (site, block) = (app.integrator().await, json!({"subjects": ["pest"]}));
     let entry = site.entry(&room, "somebody").await;
     app.visitor().join_with(&room, &entry).await.expect(201);
     app.operator().steer(&room, "block", block.clone()).await.expect(200);
-    let ops = Visitor::new(app.ops_url());
+    // By whichever of them ticks.
+    let ops = [&app, &other].map(|node| Visitor::new(node.ops_url()));
     let lost = async || {
-        let text = ops.get("/metrics").await.expect(200).text();
-        let line = text.lines().find_map(|line| line.strip_prefix("jari_unlisted_total "));
-        line.expect("it is counted from the start").to_owned()
+        let mut all = 0;
+        for ops in &ops {
+            let text = ops.get("/metrics").await.expect(200).text();
+            let line = text.lines().find_map(|line| line.strip_prefix("jari_unlisted_total "));
+            all += line.expect("it is counted from the start").parse::<u64>().expect("a number");
+        }
+        all
     };
-    assert_eq!(lost().await, "0");
+    assert_eq!(lost().await, 0);
+    // Both follow the room by now.
+    futures_util::future::join_all([told_lost(&app, &room, 0), told_lost(&other, &room, 0)]).await;
     assert_eq!(redis.ask(&format!("DEL jari:{{{room}}}:block")), ":1");
-    eventually("it is counted", async || (lost().await == "1").then_some(())).await;
+    eventually("it is counted", async || (lost().await == 1).then_some(())).await;
+    // And shown to operators at any node, whichever of them ticked, until somebody names as many.
+    let watches = [told_lost(&app, &room, 1), told_lost(&other, &room, 1)];
+    futures_util::future::join_all(watches).await;
     app.operator().steer(&room, "block", block).await.expect(200);
     let entry = site.entry(&room, "pest").await;
     app.visitor().join_with(&room, &entry).await.problem(403, "blocked");
-    assert_eq!(lost().await, "1", "and told once");
+    assert_eq!(lost().await, 1, "and told once");
+    futures_util::future::join_all([told_lost(&app, &room, 0), told_lost(&other, &room, 0)]).await;
+    other.stop().await;
     app.stop().await;
 }

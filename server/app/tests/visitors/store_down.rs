@@ -97,6 +97,7 @@ pub(crate) async fn start() -> Broken {
         options: HttpOptions::new(url.clone()),
         metrics: Arc::new(Metrics::new()),
         traces: None,
+        starting: Arc::default(),
     })
     .await
     .expect("everything answers");

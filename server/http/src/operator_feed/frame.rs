@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jari_api::Title;
 use jari_api::admin::{
-    DwellView, GroupLive, LiveFrame, PacerName, RoomLive, RoomStats, rate_per_s,
+    DwellView, GroupLive, LiveFrame, PacerName, RoomLive, RoomStats, UnlistedView, rate_per_s,
 };
 use jari_line::{GroupSettings, PacerKind};
 use jari_units::GroupId;
@@ -72,6 +72,7 @@ pub(super) fn live(state: &AppState) -> LiveFrame {
 fn room(state: &AppState, entry: &RoomEntry, room: &Arc<RoomRuntime>) -> RoomLive {
     let definition = entry.definition();
     let (did, mass_absence_at) = state.operator_feed.book.lock().last(room.id());
+    let unlisted = room.counts().unlisted.told();
     let dwell = room.counts().dwell().filter(|dwell| dwell.count >= DWELLS_MIN);
     let told = |live: &Live| {
         let (ledger, line) = (live.ledger(), live.line());
@@ -99,6 +100,7 @@ fn room(state: &AppState, entry: &RoomEntry, room: &Arc<RoomRuntime>) -> RoomLiv
             reopens_at: line.reopens_at,
             message: line.message.clone(),
             mass_absence_at: mass_absence_at.map(Into::into),
+            unlisted: unlisted.map(|lost| UnlistedView { people: lost.people, at: lost.at.into() }),
             refused: room.counts().refused_by_code(),
             dwell: dwell.map(|dwell| DwellView {
                 count: dwell.count,

@@ -8,6 +8,7 @@ use axum::response::Response;
 use jari_api::Code;
 use jari_units::{Millis, RoomId};
 
+use super::unlisted::Unlisted;
 use crate::state::AppState;
 
 /// Bounds of the spans inside, each about a third above the one before: a bound told for half of the people is at most
@@ -43,6 +44,7 @@ pub struct Counts {
     dwell_count: AtomicU64,
     dwell_sum_ms: AtomicU64,
     dwell_histogram: [AtomicU64; DWELL_BOUNDS_MS.len()],
+    pub(crate) unlisted: Unlisted,
 }
 
 /// Spans inside: how many, their sum, and bounds that half and nine tenths of them keep to.
@@ -61,6 +63,7 @@ impl Default for Counts {
             dwell_count: AtomicU64::default(),
             dwell_sum_ms: AtomicU64::default(),
             dwell_histogram: std::array::from_fn(|_| AtomicU64::default()),
+            unlisted: Unlisted::default(),
         }
     }
 }
