@@ -70,6 +70,8 @@ mod tenants;
 mod timed_io;
 mod trace;
 mod turned_away;
+mod visit;
+mod workers;
 
 pub use directory::{PrepareError, RoomDirectory, RoomEntry};
 pub use drain::Drain;
@@ -90,3 +92,4 @@ pub use site_keys::SiteKeys;
 pub use state::{AppParts, AppState, Shared, StartError};
 pub use tenant_limits::TenantLimits;
 pub use trace::{SampleRatio, TraceOptions};
+pub use workers::Workers;
