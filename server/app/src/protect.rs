@@ -8,7 +8,7 @@ use jari_config::{Protect, TlsFiles};
 use jari_gate::Rules;
 use jari_http::{
     AppState, HostHeader, PREFIX, ProtectOptions, StartError, Starting, UpstreamLimits,
-    UpstreamTls, ensure_room,
+    UpstreamTls, Workers, ensure_room,
 };
 use jari_line::Settings;
 use jari_ports::{Handover, Identity, OnStoreFailure, RoomDefinition};
@@ -21,6 +21,7 @@ use url::Url;
 
 use crate::bootstrap::{TENANT, entry};
 use crate::certificate::Certificate;
+use crate::serve::ServeError;
 use crate::store_wait::until_it_answers;
 use crate::tls::{self, TlsError};
 
@@ -43,6 +44,7 @@ pub(crate) struct Door {
     options: ProtectOptions,
     /// `None`: plain HTTP.
     tls: Option<(Arc<Certificate>, TlsAcceptor)>,
+    workers: Workers,
 }
 
 /// A site that is being served.
@@ -56,16 +58,19 @@ pub struct ProtectedSite {
     /// Rooms that this start made, since the rules name them.
     pub made: Vec<RoomId>,
     task: JoinHandle<()>,
+    /// They serve until this is dropped.
+    _workers: Arc<Workers>,
 }
 
 impl Door {
     /// # Errors
-    /// Where a certificate cannot be used.
-    pub(crate) fn new(listener: TcpListener, protect: &Protect) -> Result<Self, TlsError> {
+    /// Where a certificate cannot be used, or no thread started.
+    pub(crate) fn new(listener: TcpListener, protect: &Protect) -> Result<Self, ServeError> {
         let addr = listener.local_addr().expect("it is bound");
         let tls = protect.tls.as_ref().map(shown).transpose()?;
         let options = options(protect, protect.public_url_at(addr), tls::upstream(protect)?);
-        Ok(Door { listener, addr, options, tls })
+        let workers = Workers::start().map_err(ServeError::Workers)?;
+        Ok(Door { listener, addr, options, tls, workers })
     }
 
     pub(crate) fn options(&self) -> ProtectOptions {
@@ -79,7 +84,8 @@ impl Door {
         made: Vec<RoomId>,
         stop: &CancellationToken,
     ) -> ProtectedSite {
-        let Door { listener, addr, options, tls } = self;
+        let Door { listener, addr, options, tls, workers } = self;
+        let workers = Arc::new(workers);
         let ProtectOptions { upstream, public_url, rules, .. } = options.clone();
         let state = state.clone();
         let tls = tls.map(|(certificate, acceptor)| {
@@ -87,13 +93,14 @@ impl Door {
             tokio::spawn(stop.clone().run_until_cancelled_owned(renewing));
             acceptor
         });
+        let serving = jari_http::serve_site(state, listener, (options, tls), workers.clone());
         let task = tokio::spawn(async move {
-            if let Err(error) = jari_http::serve_site(state, listener, options, tls).await {
+            if let Err(error) = serving.await {
                 tracing::error!(%error, "the site's listener broke: {error}");
             }
         });
         tracing::info!(%addr, %upstream, "protecting {upstream} on {addr}");
-        ProtectedSite { addr, public_url, upstream, rules, made, task }
+        ProtectedSite { addr, public_url, upstream, rules, made, task, _workers: workers }
     }
 }
 

@@ -76,6 +76,8 @@ pub enum ServeError {
     Listen { key: &'static str, addr: SocketAddr, source: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error("the threads that serve the site cannot be started: {0}; the system has none left")]
+    Workers(std::io::Error),
     #[error("telemetry.otlp_endpoint cannot be used: {0}")]
     Traces(#[from] jari_telemetry::StartError),
     #[error("the thread that opens the data folder ended early: {0}")]
@@ -275,7 +277,7 @@ impl Running {
         if tokio::time::timeout(drain_limit + DRAIN_GRACE, both).await.is_err() {
             tracing::warn!("some connections did not end within {drain_limit:?} and were cut");
             public.abort();
-            if let Some(site) = site {
+            if let Some(site) = &site {
                 site.cut();
             }
         }
@@ -295,6 +297,8 @@ impl Running {
         }
         records.close().await;
         lines.close().await;
+        // Nothing that its threads served needs them any more.
+        drop(site);
         // After everything that has spans of its own.
         if let Some(collector) = collector {
             collector.shutdown(DRAIN_GRACE).await;

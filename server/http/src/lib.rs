@@ -71,6 +71,8 @@ mod tenants;
 mod timed_io;
 mod trace;
 mod turned_away;
+mod visit;
+mod workers;
 
 pub use directory::{PrepareError, RoomDirectory, RoomEntry};
 pub use drain::Drain;
@@ -93,3 +95,4 @@ pub use starting::Starting;
 pub use state::{AppParts, AppState, Shared, StartError};
 pub use tenant_limits::TenantLimits;
 pub use trace::{SampleRatio, TraceOptions};
+pub use workers::Workers;

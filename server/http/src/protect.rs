@@ -10,11 +10,14 @@ mod cookie_jar;
 mod events;
 mod names;
 mod onward;
+mod open_count;
 mod options;
 mod own;
 mod pass_on;
 mod pool;
+mod pools;
 mod pulse;
+mod pumped;
 mod slots;
 mod stay;
 mod told;
@@ -31,6 +34,8 @@ use axum::response::Response;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Uri};
 use hyper::body::{Body as _, Incoming};
+use tokio::runtime::Handle;
+use tokio_util::context::TokioContext;
 
 pub use options::{HostHeader, ProtectOptions, UpstreamLimits, UpstreamTls};
 use own::Whose;
@@ -55,12 +60,17 @@ struct Site {
     options: ProtectOptions,
     authority: Authority,
     upstream: Upstream,
+    /// Where rooms, their tasks and their streams live: not with whichever worker came upon them first.
+    home: Handle,
 }
 
 /// What a site's listener answers with: Jari's own routes below [`PREFIX`], the site everywhere else. No router and no layers
 /// are on the way to the site, which has one handler.
 #[derive(Clone, Debug)]
-pub(crate) struct SiteRoutes(Arc<Shared>);
+pub(crate) struct SiteRoutes {
+    shared: Arc<Shared>,
+    worker: usize,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -71,9 +81,11 @@ struct Shared {
 }
 
 impl SiteRoutes {
+    /// For so many workers, one each.
+    ///
     /// # Panics
-    /// Where the upstream has no host, which no http or https URL lacks.
-    pub(crate) fn new(state: AppState, options: ProtectOptions) -> Self {
+    /// Where the upstream has no host, which no http or https URL lacks, and outside of a runtime.
+    pub(crate) fn new(state: AppState, options: ProtectOptions, workers: usize) -> Vec<Self> {
         let own = own::router(state.clone());
         let url = &options.upstream;
         let port = url.port_or_known_default().unwrap_or(80);
@@ -84,10 +96,11 @@ impl SiteRoutes {
         address.authority = Some(authority.clone());
         address.path_and_query = Some(PathAndQuery::from_static("/"));
         let address = Uri::from_parts(address).expect("scheme, authority and path make a URI");
-        let upstream = Upstream::new(address, &options, state.metrics.clone());
-        let site = Site { options, authority, upstream };
+        let upstream = Upstream::new(&address, &options, state.metrics.clone(), workers);
+        let site = Site { options, authority, upstream, home: Handle::current() };
         let log = CallLog::new(state.clone());
-        SiteRoutes(Arc::new(Shared { state, own, site, log }))
+        let shared = Arc::new(Shared { state, own, site, log });
+        (0..workers).map(|worker| SiteRoutes { shared: shared.clone(), worker }).collect()
     }
 }
 
@@ -98,11 +111,12 @@ impl Routes for SiteRoutes {
         peer: SocketAddr,
         way_out: WayOut,
     ) -> Response {
-        let Shared { state, own, site, log } = &*self.0;
+        let Shared { state, own, site, log } = &*self.shared;
         let request = match own::whose(request) {
             // Apart: it is the smaller part, and its future the larger one.
             Whose::Ours(request) => {
-                return Box::pin((state.clone(), own.clone()).answer(request, peer, way_out)).await;
+                let answer = Box::pin((state.clone(), own.clone()).answer(request, peer, way_out));
+                return TokioContext::new(answer, site.home.clone()).await;
             }
             Whose::Site(request) => request,
         };
@@ -110,7 +124,8 @@ impl Routes for SiteRoutes {
         let (parts, body) = request.into_parts();
         // An empty one is made without memory.
         let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
-        let answer = pass_on::pass_on(state, site, Asked { parts, body, peer: peer.ip() }).await;
+        let asked = Asked { parts, body, peer: peer.ip(), worker: self.worker };
+        let answer = pass_on::pass_on(state, site, asked).await;
         call.end(answer)
     }
 }

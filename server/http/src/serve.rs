@@ -1,10 +1,9 @@
-//! The public listener: accepts connections within the cap, speaks HTTP/1.1 and HTTP/2 on them, and drains. Knows no
-//! route.
+//! The public listener: accepts connections within the cap, deals them out to who serves them, and drains. Knows no route.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -12,12 +11,11 @@ use axum::body::Body;
 use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -29,9 +27,10 @@ use crate::protect::{ProtectOptions, SiteRoutes};
 use crate::router::router;
 use crate::state::AppState;
 use crate::stream_hub::Connected;
-use crate::take_over::{LeavableIo, WayOut};
-use crate::timed_io::TimedIo;
+use crate::take_over::WayOut;
 use crate::turned_away::TurnedAway;
+use crate::visit::{Speech, Visit};
+use crate::workers::Workers;
 
 /// After a failed accept (files or memory run out): long enough for connections to end, short enough not to be noticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -47,18 +46,20 @@ pub async fn serve(state: AppState, listener: TcpListener) -> io::Result<()> {
     serve_routes(state, listener, routes).await
 }
 
-/// Serves a protected site, whose visitors may also switch to WebSockets; all else as [`serve_routes`].
+/// Serves a protected site, whose visitors may also switch to WebSockets, by `workers`; all else as [`serve_routes`].
 ///
 /// # Errors
 /// As [`serve_routes`].
 pub async fn serve_site(
     state: AppState,
     listener: TcpListener,
-    options: ProtectOptions,
-    tls: Option<TlsAcceptor>,
+    (options, tls): (ProtectOptions, Option<TlsAcceptor>),
+    workers: Arc<Workers>,
 ) -> io::Result<()> {
-    let routes = SiteRoutes::new(state.clone(), options);
-    serve_until_drained(state, listener, routes, Speech { switches: true, tls }).await
+    let runtimes = workers.runtimes();
+    let routes = SiteRoutes::new(state.clone(), options, runtimes.len()).into_iter();
+    let lanes = routes.zip(runtimes).map(|(routes, worker)| Lane { routes, worker: worker.clone() });
+    serve_until_drained(state, listener, lanes.collect(), Speech { switches: true, tls }).await
 }
 
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
@@ -71,7 +72,8 @@ pub async fn serve_routes(
     listener: TcpListener,
     routes: Router,
 ) -> io::Result<()> {
-    serve_until_drained(state.clone(), listener, (state, routes), Speech::default()).await
+    let lane = Lane { routes: (state.clone(), routes), worker: Handle::current() };
+    serve_until_drained(state, listener, vec![lane], Speech::default()).await
 }
 
 /// What a listener's requests are answered with.
@@ -101,22 +103,14 @@ impl Routes for (AppState, Router) {
     }
 }
 
-/// How a listener's connections speak.
-#[derive(Clone, Default)]
-struct Speech {
-    /// Whether they may leave HTTP for another protocol.
-    switches: bool,
-    tls: Option<TlsAcceptor>,
-}
-
 async fn serve_until_drained(
     state: AppState,
     listener: TcpListener,
-    routes: impl Routes,
+    lanes: Vec<Lane<impl Routes>>,
     speech: Speech,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
-    let server = Server::new(&state, routes, speech);
+    let server = Server::new(&state, lanes, speech);
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = state.drain.begun() => {}
@@ -133,8 +127,18 @@ async fn serve_until_drained(
     Ok(())
 }
 
-struct Server<R> {
+/// A runtime that serves connections, and what it answers their requests with.
+struct Lane<R> {
     routes: R,
+    worker: Handle,
+}
+
+struct Server<R> {
+    /// Connections are dealt out to them in turn.
+    lanes: Vec<Lane<R>>,
+    accepted: AtomicUsize,
+    /// The runtime that accepts.
+    home: Handle,
     builder: Arc<Builder<TokioExecutor>>,
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
@@ -143,9 +147,11 @@ struct Server<R> {
 }
 
 impl<R: Routes> Server<R> {
-    fn new(state: &AppState, routes: R, speech: Speech) -> Self {
+    fn new(state: &AppState, lanes: Vec<Lane<R>>, speech: Speech) -> Self {
         Server {
-            routes,
+            lanes,
+            accepted: AtomicUsize::new(0),
+            home: Handle::current(),
             builder: Arc::new(builder(&state.options, speech.switches)),
             slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
@@ -184,6 +190,7 @@ impl<R: Routes> Server<R> {
         }
     }
 
+    /// Serves a connection in the next lane.
     fn start(
         &self,
         state: &AppState,
@@ -192,74 +199,30 @@ impl<R: Routes> Server<R> {
         slot: OwnedSemaphorePermit,
         watcher: Watcher,
     ) {
-        let deadlines = state.options.deadlines;
-        tune(&socket, deadlines.write_stall);
-        let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
+        let number = self.accepted.fetch_add(1, Ordering::Relaxed);
+        let Lane { routes, worker } = &self.lanes[number % self.lanes.len()];
+        tune(&socket, state.options.deadlines.write_stall);
         let connected = Connected::new(slot, state.metrics.connection_opened());
-        let (state, routes) = (state.clone(), self.routes.clone());
-        let (builder, speech) = (self.builder.clone(), self.speech.clone());
-        tokio::spawn(async move {
-            let Some(tls) = speech.tls else {
-                let way_out = WayOut::default();
-                let service = service(routes, peer, way_out.clone());
-                let io = LeavableIo::new(io, way_out.clone());
-                speak(&builder, io, service, watcher, speech.switches).await;
-                if let Some(left) = way_out.left() {
-                    state.stream_hub.take(left, connected);
-                }
-                return;
-            };
-            // A peer that speaks no TLS, or too slowly, has asked for nothing yet.
-            let Ok(Ok(io)) = timeout(deadlines.head, tls.accept(io)).await else { return };
-            // What is encrypted cannot leave: nobody else could go on with its keys.
-            let service = service(routes, peer, WayOut::closed());
-            speak(&builder, io, service, watcher, speech.switches).await;
+        let visit = Visit {
+            state: state.clone(),
+            routes: routes.clone(),
+            builder: self.builder.clone(),
+            speech: self.speech.clone(),
+            peer,
+            home: self.home.clone(),
+        };
+        if worker.id() == self.home.id() {
+            worker.spawn(visit.serve(socket, connected, watcher));
+            return;
+        }
+        // A socket wakes the runtime in which it was made.
+        let Ok(socket) = socket.into_std() else { return };
+        worker.spawn(async move {
+            if let Ok(socket) = TcpStream::from_std(socket) {
+                visit.serve(socket, connected, watcher).await;
+            }
         });
     }
-}
-
-/// One connection, to its end.
-async fn speak(
-    builder: &Builder<TokioExecutor>,
-    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    service: impl HttpService,
-    watcher: Watcher,
-    switches: bool,
-) {
-    let io = TokioIo::new(io);
-    let served = if switches {
-        let connection = builder.serve_connection_with_upgrades(io, service);
-        watcher.watch(connection.into_owned()).await
-    } else {
-        let connection = builder.serve_connection(io, service);
-        watcher.watch(connection.into_owned()).await
-    };
-    // A peer that breaks off or speaks no HTTP is its own problem, and nobody's to read about.
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended: {error}");
-    }
-}
-
-/// Routes as one connection meets them.
-trait HttpService:
-    Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send + 'static>
-    + Send
-    + 'static
-{
-}
-
-impl<S> HttpService for S where
-    S: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send + 'static>
-        + Send
-        + 'static
-{
-}
-
-fn service(routes: impl Routes, peer: SocketAddr, way_out: WayOut) -> impl HttpService {
-    service_fn(move |request| {
-        let answer = routes.clone().answer(request, peer, way_out.clone());
-        async move { Ok(answer.await) }
-    })
 }
 
 /// What a socket cannot do is no reason to turn its client away.

@@ -1,4 +1,4 @@
-//! Whoever has no pass and keeps the site busy by slow uploads: others still get through.
+//! Whoever keeps the site busy, without a pass by slow uploads or with one: others still get through.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use tokio::time::sleep;
 
 use crate::{admitted, ask, browser};
 
-/// Requests that may be at the site at once, of which one address without a pass may hold half: the least there is.
+/// Requests that may be at the site at once, of which one pass, or one address without, may hold half: the least there is.
 const UPSTREAM_MAX: usize = 16;
-const GUEST_SHARE: usize = 8;
+const SHARE: usize = 8;
 const UPLOADS: usize = 20;
 
 /// Uploads 300 bytes a second until the server answers; the answer's status.
@@ -51,7 +51,7 @@ async fn slow_uploads_without_a_pass_leave_the_site_to_others_and_are_given_up()
     let addr = app.site_url().socket_addrs(|| None).expect("an address")[0];
     let uploads: Vec<_> = (0..UPLOADS).map(|_| tokio::spawn(dribble(addr))).collect();
     eventually("as many as may are at the site", async || {
-        (site.seen().len() >= GUEST_SHARE).then_some(())
+        (site.seen().len() >= SHARE).then_some(())
     })
     .await;
     // From the same address.
@@ -62,6 +62,31 @@ async fn slow_uploads_without_a_pass_leave_the_site_to_others_and_are_given_up()
         statuses.push(upload.await.expect("an answer"));
     }
     let count = |status| statuses.iter().filter(|it| **it == status).count();
-    assert_eq!((count(408), count(503)), (GUEST_SHARE, UPLOADS - GUEST_SHARE), "{statuses:?}");
+    assert_eq!((count(408), count(503)), (SHARE, UPLOADS - SHARE), "{statuses:?}");
     let _ = ask(browser(&app).request(Method::GET, "/about")).await.expect(200);
+}
+
+#[tokio::test]
+async fn issue_5_attack_one_pass_keeps_no_more_of_the_site_busy_than_its_share() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("protect.max_upstream", UPSTREAM_MAX)
+        .start()
+        .await;
+    let (greedy, other) = (browser(&app), browser(&app));
+    admitted(&greedy).await;
+    admitted(&other).await;
+    let held: Vec<_> = (0..UPLOADS)
+        .map(|_| tokio::spawn(greedy.request(Method::GET, "/tickets/never").send()))
+        .collect();
+    eventually("as many as may are at the site", async || {
+        (site.seen().len() >= SHARE).then_some(())
+    })
+    .await;
+    ask(greedy.request(Method::GET, "/tickets/1")).await.problem(503, "site_busy");
+    let _ = ask(other.request(Method::GET, "/tickets/1")).await.expect(200);
+    assert_eq!(site.seen().len(), SHARE + 1);
+    held.iter().for_each(tokio::task::JoinHandle::abort);
 }

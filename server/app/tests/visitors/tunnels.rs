@@ -1,12 +1,13 @@
 //! WebSockets through the reverse proxy while the store is away: each goes on or ends as its room's policy says of passes.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jari_api::PlaceView;
 use jari_gate::{Rule, Rules};
-use jari_http::{HostHeader, ProtectOptions, UpstreamLimits, UpstreamTls};
+use jari_http::{HostHeader, ProtectOptions, UpstreamLimits, UpstreamTls, Workers};
 use jari_testkit::FakeSite;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -39,7 +40,8 @@ async fn serve(broken: &Broken, site: &FakeSite) -> SocketAddr {
         limits: UpstreamLimits { connect: second, response: second, idle: LONG, max: 16 },
         tls: UpstreamTls::default(),
     };
-    tokio::spawn(jari_http::serve_site(broken.state.clone(), listener, options, None));
+    let workers = Arc::new(Workers::start().expect("threads"));
+    tokio::spawn(jari_http::serve_site(broken.state.clone(), listener, (options, None), workers));
     addr
 }
 

@@ -14,6 +14,7 @@ use tower::Service;
 
 use super::alarm::Alarm;
 use super::body::Upload;
+use super::open_count::Counted;
 use super::pulse::Pulse;
 
 /// Reads and writes until the connection has ended.
@@ -30,6 +31,7 @@ pub(super) struct Connection {
     pub(super) is_kept: bool,
     /// How often the pool looked after it since something was asked.
     pub(super) looks: u32,
+    pub(super) counted: Counted,
 }
 
 /// Why a request got no answer.
@@ -53,9 +55,9 @@ pub(super) struct Ended;
 pub(super) struct StillOpen;
 
 impl Connection {
-    pub(super) fn new(sender: SendRequest<Upload>, io: Io) -> Self {
+    pub(super) fn new(sender: SendRequest<Upload>, io: Io, counted: Counted) -> Self {
         let alarm = Alarm::new(Instant::now());
-        Connection { sender, io: Some(io), alarm, is_kept: false, looks: 0 }
+        Connection { sender, io: Some(io), alarm, is_kept: false, looks: 0, counted }
     }
 
     /// Reads and writes what can be.

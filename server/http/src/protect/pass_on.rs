@@ -8,23 +8,27 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Version};
 use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
 use jari_gate::Judgement;
 use jari_ports::RoomDefinition;
 use tokio::time::Instant;
+use tokio_util::context::TokioContext;
 use url::Url;
 
 use super::addressed::{self, Addressed, bad};
 use super::body::Download;
 use super::events::{self, Events};
 use super::options::HostHeader;
+use super::pumped::Pumped;
+use super::slots::Holder;
 use super::tunnel::Agreement;
 use super::upstream::Failed;
 use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
 use crate::answers::with_cookies;
+use crate::client_address::limit_key;
 use crate::cors;
 use crate::directory::RoomEntry;
 use crate::gate::{self, Holding, Passage};
@@ -39,6 +43,8 @@ pub(super) struct Asked {
     pub(super) body: Body,
     /// Who sent it: the visitor, or a proxy before it.
     pub(super) peer: IpAddr,
+    /// Which of the site's workers has the visitor's connection.
+    pub(super) worker: usize,
 }
 
 /// The answer to everything that is not below Jari's prefix.
@@ -80,7 +86,8 @@ async fn judged(
     }
     // Apart: most of its future is for stores that do not answer.
     let address = client_from(asked.peer, &parts.headers, state);
-    let passage = Box::pin(gate::check(state, &entry, &parts.headers, address)).await?;
+    let checked = Box::pin(gate::check(state, &entry, &parts.headers, address));
+    let passage = TokioContext::new(checked, site.home.clone()).await?;
     match passage {
         Passage::Refused { reason, poll_after, cookies } => {
             let why = (reason, poll_after);
@@ -123,17 +130,20 @@ async fn send(
     addressed: &Addressed,
     passage: Option<(Arc<RoomDefinition>, Passage)>,
 ) -> Result<Response, Refusal> {
-    let Asked { mut parts, body, peer } = asked;
+    let Asked { mut parts, body, peer, worker } = asked;
     let visitor = parts.extensions.remove::<OnUpgrade>();
     let visitor = tunnel::asked(&parts).and_then(|agreement| Some((visitor?, agreement)));
     // Before the pass is taken out of the headers.
     let holding = passage
         .as_ref()
         .map(|(room, passage)| Holding::of(state, &room.id, &parts.headers, passage));
-    let has_pass = matches!(passage, Some((_, Passage::Admitted { .. })));
-    let guest = (!has_pass).then(|| client_from(peer, &parts.headers, state));
+    let holder = match &passage {
+        Some((room, Passage::Admitted { pass, .. })) => Holder::pass(&room.id, *pass),
+        _ => Holder::Address(limit_key(client_from(peer, &parts.headers, state))),
+    };
+    let version = parts.version;
     let parts = onward::request(state, site, (parts, peer), addressed, passage.as_ref())?;
-    let (mut answer, exchange) = site.upstream.send(parts, body, guest).await?;
+    let (mut answer, exchange) = site.upstream.send(worker, (parts, body), holder).await?;
     let limits = site.options.limits;
     let switched = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
     let site_side = switched.then(|| hyper::upgrade::on(&mut answer));
@@ -164,10 +174,15 @@ async fn send(
             Err(Failed::Broken.into())
         }
         (None, _) => {
+            let is_whole = body.is_end_stream();
             let body = Download::new(body, limits.idle, exchange);
             let body = match events::is_event_stream(&head.headers) {
                 true => Body::new(Events::new(body, state.clone(), holding)),
                 false => Body::new(body),
+            };
+            let body = match version == Version::HTTP_2 && !is_whole {
+                true => Body::new(Pumped::new(body, limits.idle)),
+                false => body,
             };
             Ok(Response::from_parts(head, body))
         }

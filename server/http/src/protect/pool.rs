@@ -1,5 +1,5 @@
-//! Connections to the site, plain or over TLS, that are kept between requests, in hyper-util's cache: the one used last is
-//! used next. Sends no request.
+//! A worker's connections to the site, plain or over TLS, that are kept between requests, in hyper-util's cache: the one used
+//! last is used next. Sends no request.
 
 use std::fmt;
 use std::future::{Ready, ready};
@@ -26,6 +26,7 @@ use tower::Service;
 use tower::timeout::Timeout;
 
 use super::connection::{Connection, StillOpen};
+use super::open_count::{Counted, OpenCount};
 use super::options::{UpstreamLimits, UpstreamTls};
 
 /// Connections that nobody uses are looked after so often: those that the site has closed go.
@@ -50,13 +51,14 @@ pub(super) trait Lent: Send {
     fn connection(&mut self) -> &mut Connection;
 }
 
-type Taken = Result<Box<dyn Lent>, NoConnection>;
+pub(super) type Taken = Result<Box<dyn Lent>, NoConnection>;
 /// At once where one is kept.
 type Taking = Either<Ready<Taken>, BoxFuture<'static, Taken>>;
 
 pub(super) struct Pool {
     /// The cache's types have no names outside of hyper-util.
     take: Box<dyn Fn() -> Taking + Send + Sync>,
+    is_empty: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl fmt::Debug for Pool {
@@ -66,12 +68,18 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Of connections to `site`, over TLS where its scheme is https. One may take `limits.response` to be there, with finding
-    /// the site's name.
-    pub(super) fn new(site: Uri, limits: UpstreamLimits, tls: UpstreamTls) -> Pool {
+    /// Of connections to `site`, over TLS where its scheme is https, that are counted in `open`. One may take
+    /// `limits.response` to be there, with finding the site's name.
+    pub(super) fn new(
+        site: Uri,
+        limits: UpstreamLimits,
+        tls: UpstreamTls,
+        open: Arc<OpenCount>,
+    ) -> Pool {
         let limit = limits.response;
         let connector = connector(&site, limits.connect, tls);
-        let cache = Arc::new(Mutex::new(cache::builder().build(Open { connector, site })));
+        let cache = cache::builder().build(Open { connector, site, open });
+        let cache = Arc::new(Mutex::new(cache));
         let kept = Arc::downgrade(&cache);
         tokio::spawn(async move {
             loop {
@@ -80,6 +88,8 @@ impl Pool {
                 kept.lock().retain(is_worth_keeping);
             }
         });
+        let kept = cache.clone();
+        let is_empty = move || kept.lock().is_empty();
         let take = move || -> Taking {
             // Polled once without anybody to wake: one that is kept is there at once.
             let nobody = &mut Context::from_waker(Waker::noop());
@@ -99,7 +109,12 @@ impl Pool {
                 Ok(lend(cached, |cached| cached.inner_mut()))
             }))
         };
-        Pool { take: Box::new(take) }
+        Pool { take: Box::new(take), is_empty: Box::new(is_empty) }
+    }
+
+    /// Whether no connection waits here for a request.
+    pub(super) fn is_empty(&self) -> bool {
+        (self.is_empty)()
     }
 
     /// Takes a connection: the kept one that was used last, a new one, or one that is given back before that is open.
@@ -138,6 +153,7 @@ fn connector(site: &Uri, limit: Duration, tls: UpstreamTls) -> Connector {
 struct Open {
     connector: Connector,
     site: Uri,
+    open: Arc<OpenCount>,
 }
 
 impl Service<()> for Open {
@@ -151,10 +167,11 @@ impl Service<()> for Open {
 
     fn call(&mut self, (): ()) -> Self::Future {
         let opening = self.connector.call(self.site.clone());
+        let counted = Counted::new(&self.open);
         Box::pin(async move {
             let stream: MaybeHttpsStream<TokioIo<TcpStream>> = opening.await?;
             let (sender, io) = http1::handshake(stream).await?;
-            Ok(Connection::new(sender, Box::pin(io.with_upgrades())))
+            Ok(Connection::new(sender, Box::pin(io.with_upgrades()), counted))
         })
     }
 }
@@ -182,8 +199,8 @@ impl<C: Service<StillOpen> + Send> Lent for Loan<C> {
 impl<C: Service<StillOpen>> Drop for Loan<C> {
     fn drop(&mut self) {
         let connection = (self.open)(&mut self.cached);
-        if !connection.is_free() {
-            // Somebody went away in the middle: what comes of the answer is nobody's.
+        // Somebody went away in the middle: what comes of the answer is nobody's.
+        if !connection.is_free() || connection.counted.is_too_many() {
             connection.close();
         }
         // The cache keeps what does not say otherwise here.
@@ -192,7 +209,7 @@ impl<C: Service<StillOpen>> Drop for Loan<C> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use http::Request;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
@@ -202,16 +219,23 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    async fn site() -> (TcpListener, Pool) {
+    /// A site, its address, and limits for it.
+    pub(in crate::protect) async fn listener(max: usize) -> (TcpListener, Uri, UpstreamLimits) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("bound");
         let address = format!("http://{address}/").parse().expect("a URI");
-        let limits = UpstreamLimits { connect: LIMIT, response: LIMIT, idle: LIMIT, max: 1 };
-        (listener, Pool::new(address, limits, UpstreamTls::default()))
+        let limits = UpstreamLimits { connect: LIMIT, response: LIMIT, idle: LIMIT, max };
+        (listener, address, limits)
+    }
+
+    async fn site() -> (TcpListener, Pool) {
+        let (listener, address, limits) = listener(1).await;
+        let open = Arc::new(OpenCount::new(limits.max));
+        (listener, Pool::new(address, limits, UpstreamTls::default(), open))
     }
 
     /// Asks on a connection, and answers with the beginning of a body of two bytes.
-    async fn ask(lent: &mut Box<dyn Lent>, site: &mut TcpStream, body: &str) {
+    pub(in crate::protect) async fn ask(lent: &mut Box<dyn Lent>, site: &mut TcpStream, body: &str) {
         let request = Request::builder().uri("/").header("host", "a").body(Upload::none());
         let request = request.expect("a request");
         let answer = async {

@@ -1,85 +1,90 @@
-//! How many requests may be at the site at once, and how many of them one address may hold without a pass. Decides nothing
-//! about who is let through.
+//! How many requests may be at the site at once, and how many of them one holder of a pass, or one address without, may have
+//! there. Decides nothing about who is let through.
 
 use std::future::poll_fn;
-use std::net::IpAddr;
+use std::hash::{BuildHasher as _, BuildHasherDefault};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use jari_units::{PassId, RoomId};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::client_address::limit_key;
-
 /// A request waits so long for one of the others to be done.
 const SLOT_WAIT: Duration = Duration::from_secs(2);
-/// The part of all slots that one address may hold without a pass: who keeps them all busy needs as many addresses.
-const GUEST_PART: usize = 8;
-/// Slots that one address may hold in any case: a browser loads a page over six connections.
-const GUEST_MIN: usize = 8;
+/// The part of all slots that one holder may have: who keeps them all busy needs as many passes or addresses.
+const HOLDER_PART: usize = 8;
+/// Slots that one holder may have in any case: a browser loads a page over six connections.
+const HOLDER_MIN: usize = 8;
+
+/// Whose a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Holder {
+    /// Somebody without a pass, as addresses are counted together.
+    Address(u128),
+    /// A pass of a room that is named by its hash: where two rooms have the same, two passes may share what one could have.
+    Pass(u64, PassId),
+}
+
+impl Holder {
+    pub(super) fn pass(room: &RoomId, pass: PassId) -> Self {
+        Holder::Pass(BuildHasherDefault::<FxHasher>::default().hash_one(room), pass)
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Slots {
     site: Arc<Semaphore>,
-    guests: Arc<Guests>,
+    holders: Arc<Holders>,
 }
 
 /// A request's place at the site, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     _site: OwnedSemaphorePermit,
-    _guest: Option<GuestSlot>,
+    _share: OwnedSemaphorePermit,
+    _visit: Visit,
 }
 
-/// Who is there without a pass. As many at most as requests that wait or are at the site.
+/// Who is there. As many at most as requests that wait or are at the site.
 #[derive(Debug)]
-struct Guests {
+struct Holders {
     share: usize,
-    present: Mutex<FxHashMap<u128, Guest>>,
+    present: Mutex<FxHashMap<Holder, Share>>,
 }
 
-/// What one address holds.
+/// What one holder has.
 #[derive(Debug)]
-struct Guest {
+struct Share {
     slots: Arc<Semaphore>,
     requests: usize,
 }
 
-/// A request of a guest, waiting or at the site.
+/// A request, waiting or at the site.
 #[derive(Debug)]
 struct Visit {
-    guests: Arc<Guests>,
-    key: u128,
-    slots: Arc<Semaphore>,
-}
-
-#[derive(Debug)]
-struct GuestSlot {
-    _permit: OwnedSemaphorePermit,
-    _visit: Visit,
+    holders: Arc<Holders>,
+    holder: Holder,
 }
 
 impl Slots {
     pub(super) fn new(max: usize) -> Self {
-        let share = (max / GUEST_PART).max(GUEST_MIN);
-        let guests = Arc::new(Guests { share, present: Mutex::default() });
-        Slots { site: Arc::new(Semaphore::new(max)), guests }
+        let share = (max / HOLDER_PART).max(HOLDER_MIN);
+        let holders = Arc::new(Holders { share, present: Mutex::default() });
+        Slots { site: Arc::new(Semaphore::new(max)), holders }
     }
 
-    /// Takes a slot; `guest` is the address of who has no pass. `None`: there is none, after a while.
-    pub(super) async fn take(&self, guest: Option<IpAddr>) -> Option<Slot> {
-        let visit = guest.map(|address| Visit::begin(&self.guests, limit_key(address)));
+    /// Takes a slot. `None`: there is none, after a while.
+    pub(super) async fn take(&self, holder: Holder) -> Option<Slot> {
+        let (visit, slots) = Visit::begin(&self.holders, holder);
         let taken = async {
-            let guest = match visit {
-                Some(visit) => Some(visit.slot().await?),
-                None => None,
-            };
+            let share = slots.acquire_owned().await.ok()?;
             let site = self.site.clone().acquire_owned().await.ok()?;
-            Some(Slot { _site: site, _guest: guest })
+            Some(Slot { _site: site, _share: share, _visit: visit })
         };
         let mut taken = pin!(taken);
         // Most find one free, and need no timer.
@@ -91,29 +96,24 @@ impl Slots {
 }
 
 impl Visit {
-    fn begin(guests: &Arc<Guests>, key: u128) -> Self {
-        let mut present = guests.present.lock();
-        let guest = present.entry(key).or_insert_with(|| Guest {
-            slots: Arc::new(Semaphore::new(guests.share)),
+    fn begin(holders: &Arc<Holders>, holder: Holder) -> (Self, Arc<Semaphore>) {
+        let mut present = holders.present.lock();
+        let share = present.entry(holder).or_insert_with(|| Share {
+            slots: Arc::new(Semaphore::new(holders.share)),
             requests: 0,
         });
-        guest.requests += 1;
-        Visit { guests: guests.clone(), key, slots: guest.slots.clone() }
-    }
-
-    async fn slot(self) -> Option<GuestSlot> {
-        let permit = self.slots.clone().acquire_owned().await.ok()?;
-        Some(GuestSlot { _permit: permit, _visit: self })
+        share.requests += 1;
+        (Visit { holders: holders.clone(), holder }, share.slots.clone())
     }
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        let mut present = self.guests.present.lock();
-        if let Some(guest) = present.get_mut(&self.key) {
-            guest.requests -= 1;
-            if guest.requests == 0 {
-                present.remove(&self.key);
+        let mut present = self.holders.present.lock();
+        if let Some(share) = present.get_mut(&self.holder) {
+            share.requests -= 1;
+            if share.requests == 0 {
+                present.remove(&self.holder);
             }
         }
     }
@@ -123,42 +123,47 @@ impl Drop for Visit {
 mod tests {
     use super::*;
 
-    fn address(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([192, 0, 2, last]))
+    const SOMEBODY: Holder = Holder::Address(1);
+
+    fn pass(seq: u64, room: &str) -> Holder {
+        Holder::pass(&room.parse().expect("an id"), PassId { incarnation: 1, seq, grant: 1 })
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_address_without_a_pass_holds_its_share_and_no_more() {
+    async fn one_address_or_pass_holds_its_share_and_no_more() {
         let slots = Slots::new(80);
-        let mut held = Vec::new();
-        for _ in 0..10 {
-            held.push(slots.take(address(1)).await.expect("a slot"));
+        for holder in [SOMEBODY, pass(1, "shop")] {
+            let mut held = Vec::new();
+            for _ in 0..10 {
+                held.push(slots.take(holder).await.expect("a slot"));
+            }
+            assert!(slots.take(holder).await.is_none());
+            for other in [Holder::Address(2), pass(2, "shop"), pass(1, "show")] {
+                assert!(slots.take(other).await.is_some(), "{other:?} is not held to it");
+            }
+            held.pop();
+            assert!(slots.take(holder).await.is_some(), "what is given back may be taken again");
+            held.clear();
+            assert!(slots.holders.present.lock().is_empty(), "nobody is remembered");
         }
-        assert!(slots.take(address(1)).await.is_none());
-        assert!(slots.take(address(2)).await.is_some(), "others are not held to it");
-        assert!(slots.take(None).await.is_some(), "nor is who has a pass");
-        held.pop();
-        assert!(slots.take(address(1)).await.is_some(), "what is given back may be taken again");
-        held.clear();
-        assert!(slots.guests.present.lock().is_empty(), "nobody is remembered");
     }
 
     #[tokio::test(start_paused = true)]
     async fn all_of_them_have_no_more_than_the_site_takes() {
         let slots = Slots::new(2);
-        let held = (slots.take(address(1)).await, slots.take(None).await);
+        let held = (slots.take(SOMEBODY).await, slots.take(pass(1, "shop")).await);
         assert!(held.0.is_some() && held.1.is_some());
-        assert!(slots.take(address(1)).await.is_none() && slots.take(None).await.is_none());
+        assert!(slots.take(SOMEBODY).await.is_none() && slots.take(pass(2, "shop")).await.is_none());
         drop(held);
-        assert!(slots.take(None).await.is_some());
+        assert!(slots.take(SOMEBODY).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_gives_up_waiting_leaves_nothing_behind() {
         let slots = Slots::new(1);
-        let held = slots.take(None).await.expect("a slot");
-        assert!(timeout(SLOT_WAIT / 2, slots.take(address(1))).await.is_err());
-        assert!(slots.guests.present.lock().is_empty());
+        let held = slots.take(pass(1, "shop")).await.expect("a slot");
+        assert!(timeout(SLOT_WAIT / 2, slots.take(SOMEBODY)).await.is_err());
+        assert!(slots.holders.present.lock().len() == 1);
         drop(held);
     }
 }

@@ -2,7 +2,6 @@
 //! take. Decides nothing about who is let through.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::Context;
 
@@ -15,9 +14,10 @@ use super::alarm::Alarm;
 use super::body::{Source, Upload};
 use super::connection::Unanswered;
 use super::options::{ProtectOptions, UpstreamLimits};
-use super::pool::{Lent, NoConnection, Pool};
+use super::pool::{Lent, NoConnection};
+use super::pools::Pools;
 use super::pulse::Pulse;
-use super::slots::{Slot, Slots};
+use super::slots::{Holder, Slot, Slots};
 use super::troubles::{Reason, Troubles, in_full};
 use crate::metrics::Metrics;
 
@@ -47,7 +47,7 @@ enum Fault {
 
 #[derive(Debug)]
 pub(super) struct Upstream {
-    pool: Pool,
+    pools: Pools,
     slots: Slots,
     troubles: Troubles,
     limits: UpstreamLimits,
@@ -77,35 +77,41 @@ impl Source for Exchange {
 }
 
 impl Upstream {
-    /// Of the site whose address is `site`: scheme and authority.
-    pub(super) fn new(site: Uri, options: &ProtectOptions, metrics: Arc<Metrics>) -> Self {
+    /// Of the site whose address is `site`: scheme and authority. So many workers ask it.
+    pub(super) fn new(
+        site: &Uri,
+        options: &ProtectOptions,
+        metrics: Arc<Metrics>,
+        workers: usize,
+    ) -> Self {
         let limits = options.limits;
-        let pool = Pool::new(site, limits, options.tls.clone());
+        let pools = Pools::new(site, limits, &options.tls, workers);
         let slots = Slots::new(limits.max);
-        Upstream { pool, slots, troubles: Troubles::new(metrics), limits }
+        Upstream { pools, slots, troubles: Troubles::new(metrics), limits }
     }
 
-    /// Sends a request and waits for the head of its answer. The slot is held as long as the answer's body. `guest` is the
-    /// address of who has no pass.
+    /// Sends a request of a worker's connection and waits for the head of its answer. The slot, of `holder`'s, is held as
+    /// long as the answer's body.
     ///
     /// # Errors
     /// Why there is no answer.
     pub(super) async fn send(
         &self,
-        parts: Parts,
-        body: Body,
-        guest: Option<IpAddr>,
+        worker: usize,
+        (parts, body): (Parts, Body),
+        holder: Holder,
     ) -> Result<(Response<Incoming>, Exchange), Failed> {
-        let slot = self.slots.take(guest).await.ok_or(Failed::Busy)?;
+        let slot = self.slots.take(holder).await.ok_or(Failed::Busy)?;
         let again = is_repeatable(&parts, &body).then(|| parts.clone());
         let pulse = (!body.is_end_stream()).then(Pulse::new);
         let upload = pulse.clone().map_or_else(Upload::none, |pulse| Upload::new(body, pulse));
-        let once = self.once(Request::from_parts(parts, upload), pulse.as_ref());
+        let once = self.once(worker, Request::from_parts(parts, upload), pulse.as_ref());
         let answer = match (once.await, again) {
             // The site closed a kept connection just when it was used: another try asks for nothing twice that matters.
             (Err(Fault::Http(error)), Some(parts)) if why(&error) == Failed::Broken => {
                 // Apart: it is rare, and its future as large as the one above.
-                Box::pin(self.once(Request::from_parts(parts, Upload::none()), None)).await
+                let request = Request::from_parts(parts, Upload::none());
+                Box::pin(self.once(worker, request, None)).await
             }
             (answer, _) => answer,
         };
@@ -145,11 +151,12 @@ impl Upstream {
     /// asked twice.
     async fn once(
         &self,
+        worker: usize,
         mut request: Request<Upload>,
         pulse: Option<&Pulse>,
     ) -> Result<(Response<Incoming>, Box<dyn Lent>), Fault> {
         loop {
-            let mut lent = self.pool.take().await.map_err(Fault::Connection)?;
+            let mut lent = self.pools.take(worker).await.map_err(Fault::Connection)?;
             let connection = lent.connection();
             let was_kept = connection.is_kept;
             match connection.ask(request, pulse, self.limits.response).await {

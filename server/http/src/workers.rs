@@ -1,0 +1,75 @@
+//! Threads that serve the connections of a listener between them, each by itself: what one connection does wakes no thread
+//! but its own. Know no protocol.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::thread;
+
+use tokio::runtime::{Builder, Handle};
+use tokio_util::sync::CancellationToken;
+
+/// More than this is no faster for any site, and each has a pool of connections to it.
+const WORKERS_MAX: usize = 64;
+
+/// They end when this is dropped, and with them whatever they still serve.
+#[derive(Debug)]
+pub struct Workers {
+    runtimes: Vec<Handle>,
+    stop: CancellationToken,
+}
+
+impl Workers {
+    /// One for each core.
+    ///
+    /// # Errors
+    /// Where the system has no thread, or no means to wait for sockets, left.
+    pub fn start() -> io::Result<Self> {
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let mut workers = Workers { runtimes: Vec::new(), stop: CancellationToken::new() };
+        for number in 0..cores.min(WORKERS_MAX) {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            workers.runtimes.push(runtime.handle().clone());
+            let stopped = workers.stop.clone();
+            let thread = thread::Builder::new().name(format!("jari-site-{number}"));
+            thread.spawn(move || runtime.block_on(stopped.cancelled()))?;
+        }
+        Ok(workers)
+    }
+
+    /// One at least.
+    pub(crate) fn runtimes(&self) -> &[Handle] {
+        &self.runtimes
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_is_a_thread_of_its_own_and_ends_with_them() {
+        let workers = Workers::start().expect("threads");
+        let mut seen = Vec::new();
+        for runtime in workers.runtimes() {
+            let name = async { thread::current().name().map(str::to_owned) };
+            seen.push(runtime.spawn(name).await.expect("it runs").expect("a name"));
+        }
+        let want: Vec<_> = (0..seen.len()).map(|number| format!("jari-site-{number}")).collect();
+        assert_eq!(seen, want);
+        let (held, ended) = oneshot::channel::<()>();
+        workers.runtimes()[0].spawn(async move {
+            let _held = held;
+            std::future::pending::<()>().await;
+        });
+        drop(workers);
+        assert!(ended.await.is_err(), "what it served is dropped");
+    }
+}
