@@ -68,7 +68,12 @@ pub(super) async fn join(
     let language = Language::choose(None, &headers);
     let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
     let definition = entry.definition();
-    let Ok(Form(form)) = form else { return protect(StatusCode::BAD_REQUEST.into_response()) };
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(error) => {
+            return Refusal::new(Code::BadRequest).detail(error.body_text()).into_response();
+        }
+    };
     let shown = Shown { entry_token: form.entry.as_deref(), solution: None };
     match places::join(&state, &room, &headers, shown, address).await {
         Ok(told) => back((&definition, root), told.cookies),
