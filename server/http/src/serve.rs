@@ -58,7 +58,8 @@ pub async fn serve_site(
     tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
     let routes = SiteRoutes::new(state.clone(), options);
-    serve_until_drained(state, listener, routes, Speech { switches: true, tls }).await
+    let spared = state.options.connections.spared_by_site();
+    serve_until_drained(state, listener, routes, Speech { switches: true, tls, spared }).await
 }
 
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
@@ -101,12 +102,14 @@ impl Routes for (AppState, Router) {
     }
 }
 
-/// How a listener's connections speak.
+/// How a listener's connections speak, and how many of all there may be it leaves alone.
 #[derive(Clone, Default)]
 struct Speech {
     /// Whether they may leave HTTP for another protocol.
     switches: bool,
     tls: Option<TlsAcceptor>,
+    /// Connections that it leaves to other listeners.
+    spared: usize,
 }
 
 async fn serve_until_drained(
@@ -166,12 +169,21 @@ impl<R: Routes> Server<R> {
         _ = self.slots.acquire_many(all).await;
     }
 
+    /// A slot for a connection, where one is left for this listener.
+    fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        // Two that are accepted at once may both be the last: one more or less is no matter.
+        if self.slots.available_permits() <= self.speech.spared {
+            return None;
+        }
+        self.slots.clone().try_acquire_owned().ok()
+    }
+
     async fn accept(&self, state: &AppState, listener: &TcpListener, graceful: &GracefulShutdown) {
         loop {
             match listener.accept().await {
-                Ok((socket, peer)) => match self.slots.clone().try_acquire_owned() {
-                    Ok(slot) => self.start(state, socket, peer, slot, graceful.watcher()),
-                    Err(_) => {
+                Ok((socket, peer)) => match self.slot() {
+                    Some(slot) => self.start(state, socket, peer, slot, graceful.watcher()),
+                    None => {
                         state.metrics.connection_refused();
                         self.turned_away.turn_away(socket);
                     }
