@@ -76,6 +76,36 @@ test("what another sets in a field that is typed into is shown, and not overwrit
   await page.locator("#capacity-news").waitFor({ state: "detached" });
 });
 
+test("the forms of the mode and of newcomers' work go on after another's change, too", async () => {
+  const room = await newRoom({ mode: "auto", queue_at_live: 10 });
+  const { page } = await inRoom(room.room);
+  const button = (title) => page.locator(`section[aria-labelledby=${title}]`).getByRole("button", { name: "적용" });
+  const clashes = async (title) => {
+    const refused = page.waitForResponse((answer) => answer.status() === 412);
+    await button(title).click();
+    await refused;
+    await until("it can be applied again", () => button(title).isEnabled(), Boolean);
+  };
+  await field(page, "queue-live").fill("25");
+  await room.set({ queue_at_live: 7, quiet_for_ms: 90_000 });
+  await page.locator("#queue-live-news").filter({ hasText: "7" }).waitFor();
+  assert.equal(await field(page, "queue-quiet").inputValue(), "90", "what was left alone follows");
+  await clashes("mode-title");
+  assert.equal((await room.definition()).settings.queue_at_live, 7);
+  await button("mode-title").click();
+  await until("now it is meant", room.definition, ({ settings }) => settings.queue_at_live === 25 && settings.quiet_for_ms === 90_000);
+
+  const work = page.locator("section[aria-labelledby=challenge-title]");
+  await work.locator("input[value=proof_of_work]").check();
+  await field(page, "challenge-difficulty").fill("2000");
+  await admin("PATCH", `rooms/${room.room}`, { challenge_difficulty: 3000 });
+  await page.locator("#challenge-difficulty-news").filter({ hasText: "3000" }).waitFor();
+  await clashes("challenge-title");
+  assert.equal((await room.definition()).challenge, "off");
+  await button("challenge-title").click();
+  await until("it is meant here too", room.definition, (told) => told.challenge === "proof_of_work" && told.challenge_difficulty === 2000);
+});
+
 test("a group's form sends no empty number, asks before it stops all, and goes on after another's change", async () => {
   const group = `g${Date.now()}`;
   await admin("PUT", `groups/${group}`, { capacity: 90, rate_per_s: 5, burst: 5 });

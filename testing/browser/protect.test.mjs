@@ -2,8 +2,9 @@
 // they wanted. The attempts to get past are bypass.test.mjs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { useBrowser } from "./browser.mjs";
-import { goIn, LOOKS, person, protectedSite, theNextOneWaitsAndLands } from "./landing.mjs";
+import { untilMode, useBrowser } from "./browser.mjs";
+import { admin } from "./jari.mjs";
+import { enter, goIn, LOOKS, person, protectedSite, ROOM, theNextOneWaitsAndLands } from "./landing.mjs";
 
 useBrowser();
 
@@ -22,6 +23,26 @@ test("issue_5: what is not guarded needs no room", async () => {
   assert.equal((await stats()).joined_total, 0);
   const [{ headers }] = site.seen.filter((at) => at.target === "/about?y=2");
   assert.deepEqual(Object.keys(headers).filter((name) => name.startsWith("jari")), []);
+});
+
+test("issue_5: two tabs land each on the page that it asked for", async () => {
+  const { site, entrance, server } = await protectedSite({ capacity: 0 });
+  const visitor = await person("tabs");
+  const [first, second] = [visitor.page, await visitor.context.newPage()];
+  const wanted = ["/tickets/1?a=%2Fb", "/tickets/2?c=d&e=f"];
+  await first.goto(entrance + wanted[0]);
+  await untilMode(first, "waiting");
+  await second.goto(entrance + wanted[1]);
+  await untilMode(second, "waiting");
+  // Another language is another address of the same page.
+  await first.locator("nav a").click();
+  await untilMode(first, "waiting");
+  assert.ok(!first.url().includes("return="), first.url());
+  await admin("PATCH", `rooms/${ROOM}`, { settings: { capacity: 5 } }, server);
+  await enter(first, entrance, wanted[0]);
+  await enter(second, entrance, wanted[1]);
+  assert.deepEqual(site.guardedBy("tabs"), wanted.map((target) => `GET ${target}`), "each once");
+  assert.deepEqual(visitor.complaints, []);
 });
 
 test("issue_5: the pass goes with its owner from page to page", async () => {

@@ -10,6 +10,7 @@ import { AUTO_ENTER_S, AutoEnter, keep, recall, Sound } from "./turn.js";
 
 const { room, identity, title } = document.body.dataset;
 const MEMORY_KEY = `jari:${room}:place`;
+const WANTED_KEY = `jari:${room}:wanted`;
 const LEFT_KEY = `jari:${room}:left`;
 // Someone who looks at the page wants to know now; someone who switches tabs back and forth was just told.
 const FRESH_MS = 2000;
@@ -22,6 +23,7 @@ let trouble = "";
 let going = false;
 let offlineAt = 0;
 let memory = recall("sessionStorage", MEMORY_KEY);
+const wanted = takeWanted();
 
 const announcer = new Announcer(at("polite"), at("assertive"));
 const sound = new Sound(at("sound"));
@@ -37,6 +39,13 @@ function takeEntry() {
   url.searchParams.delete("entry");
   history.replaceState(null, "", url);
   return entry;
+}
+
+// The page that this tab was called for, also after the language was switched.
+function takeWanted() {
+  const told = new URL(location.href).searchParams.get("return");
+  if (told) keep("sessionStorage", WANTED_KEY, told);
+  return told || recall("sessionStorage", WANTED_KEY) || undefined;
 }
 
 function lead(signal) {
@@ -78,7 +87,7 @@ function receive(next) {
 
 // Nobody is held up now. Once: a page that is taken elsewhere again and again gets nowhere.
 function goOn() {
-  const url = enterUrl(state);
+  const url = enterUrl(state, wanted);
   if (!url || going) return;
   going = true;
   location.replace(url);
@@ -93,7 +102,7 @@ function render() {
     keep("sessionStorage", MEMORY_KEY, memory);
   }
   const focused = document.activeElement;
-  draw({ state, mode: now, shown, memory, now: Date.now(), title, offlineAt });
+  draw({ state, mode: now, shown, memory, now: Date.now(), title, offlineAt, wanted });
   // A control that goes must not take the reader's place on the page with it.
   if (focused?.closest("[hidden]")) at("headline").focus();
   return shown;
@@ -131,7 +140,7 @@ function positionText(shown) {
 // The turn has come: said, heard, and the link under the finger.
 function takeTurn() {
   if (at("confirm").open) at("confirm").close();
-  const goes = enterUrl(state) !== undefined;
+  const goes = enterUrl(state, wanted) !== undefined;
   announcer.turn(goes ? say("turn_said", { s: AUTO_ENTER_S }) : say("turn_said_still"));
   if (!goes) return;
   sound.play();

@@ -1,4 +1,5 @@
 // Draws a state on the page. Decides nothing that is not about looks, and makes no calls.
+import { ROOT } from "./call.js";
 import { behind, estimateOf, progress } from "./line.js";
 import { count, estimateText, say, spanText, timeText } from "./texts.js";
 
@@ -17,7 +18,7 @@ function visible(id, yes) {
 export const IN_LINE = ["waiting", "next", "absent", "paused", "ready", "closed_kept"];
 const SOUND = [...IN_LINE, "connecting", "checking", "not_open", "busy", "room_full", "offline"];
 
-// `scene` is {state, mode, shown, memory, now, title, offlineAt}.
+// `scene` is {state, mode, shown, memory, now, title, offlineAt, wanted}.
 export function draw(scene) {
   const { state, mode, shown } = scene;
   const line = state.line ?? {};
@@ -75,20 +76,24 @@ export function passLeftMs(state, now) {
   return state.view.pass.remaining_ms - (now - state.viewAt);
 }
 
-// Only the web's own schemes: a link must not become a script.
-export function enterUrl(state) {
+// Where the visitor goes now. Tabs share what they are told, and with it where the one that leads wants to go: a tab that was
+// called for a page of its own, `wanted`, goes by the room's door, which judges it. Only the web's own schemes: a link must not
+// become a script.
+export function enterUrl(state, wanted) {
   try {
     const { view, problem } = state;
-    const url = new URL(view?.go_to ?? view?.pass?.target_url ?? problem.target_url, location.href);
+    const told = view?.go_to ?? view?.pass?.target_url ?? problem.target_url;
+    const door = `${ROOT}/rooms/${document.body.dataset.room}/go?return=${encodeURIComponent(wanted)}`;
+    const url = new URL(told && wanted ? door : told, location.href);
     return /^https?:$/.test(url.protocol) ? url.href : undefined;
   } catch {
     return undefined;
   }
 }
 
-function drawTurn({ state, mode, now }) {
+function drawTurn({ state, mode, now, wanted }) {
   const pass = mode === "admitted" || mode === "inside" ? state.view.pass : undefined;
-  const url = (pass || mode === "off") && enterUrl(state);
+  const url = (pass || mode === "off") && enterUrl(state, wanted);
   visible("turn", Boolean(url));
   if (!url) return;
   if (at("enter").href !== url) at("enter").href = url;

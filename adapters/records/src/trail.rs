@@ -26,6 +26,9 @@ const COUNTED: &str = "SELECT value FROM counters WHERE name = 'audit'";
 const NEXT: &str = "SELECT no, at, actor, action, target, was, is_now, form, prev_hash, hash \
                     FROM audit WHERE no >= $1 ORDER BY no LIMIT $2";
 
+const NEWEST_BELOW: &str = "SELECT no, at, actor, action, target, was, is_now, form, prev_hash, hash \
+                            FROM audit WHERE no < $1 ORDER BY no DESC LIMIT 1";
+
 /// Why a trail was not found whole.
 #[derive(Debug, Error)]
 pub enum TrailError {
@@ -39,7 +42,7 @@ pub enum TrailError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
     pub entries: u64,
-    /// `None` where there was no entry to check.
+    /// The newest entry: the one right before where the check began where nothing is new. `None`: the trail is empty.
     pub head: Option<Head>,
 }
 
@@ -113,7 +116,8 @@ impl Trail {
             from = signed(check.next_no());
         }
         let entries = check.next_no() - first;
-        let head = check.end(counted).map_err(|broken| self.broken(broken))?;
+        let before = if entries == 0 { self.newest_below(first).await? } else { None };
+        let head = check.end(counted, before).map_err(|broken| self.broken(broken))?;
         // It only reads: a goodbye that fails is no matter.
         let _ = self.conn.close().await;
         Ok(Checked { entries, head })
@@ -130,6 +134,14 @@ impl Trail {
         let rows = sqlx::query(NEXT).bind(from).bind(PAGE).fetch_all(&mut self.conn).await;
         let page = rows.and_then(|rows| rows.iter().map(chained).collect());
         page.map_err(|error| self.told(&error))
+    }
+
+    /// Where a trail ends that has no entry from `no` on: of those that come meanwhile nothing was checked.
+    async fn newest_below(&mut self, no: u64) -> Result<Option<Head>, OpenError> {
+        let row = sqlx::query(NEWEST_BELOW).bind(signed(no)).fetch_optional(&mut self.conn).await;
+        let newest = row.and_then(|row| row.as_ref().map(chained).transpose());
+        let newest = newest.map_err(|error| self.told(&error))?;
+        Ok(newest.map(|last| Head { no: last.entry.no, hash: last.link.hash }))
     }
 
     fn told(&self, error: &sqlx::Error) -> OpenError {

@@ -41,6 +41,11 @@ pub enum Break {
     #[error("the trail ends at entry {head}, though {counted} were written: its end was cut off")]
     Cut { head: u64, counted: u64 },
     #[error(
+        "the trail ends at entry {head}, so entry {before}, which the check goes on behind, is not there: the end was cut \
+         off and the count set back, or that number is of another trail"
+    )]
+    Beyond { head: u64, before: u64 },
+    #[error(
         "no entry that was checked has the hash {hash}: the trail was cut off before it or written anew, or that \
          hash is of another trail"
     )]
@@ -108,18 +113,26 @@ impl ChainCheck {
         Ok(())
     }
 
-    /// Ends the check: no entry is left. `counted` is how many the store says that it gave numbers to.
+    /// Ends the check: no entry is left. `counted` is how many the store says that it gave numbers to, `before` the newest
+    /// entry below where the check began: where nothing came, it tells whether the trail reaches so far. It gives the head,
+    /// which is `before` where nothing is new.
     ///
     /// # Errors
-    /// [`Break::Cut`] or [`Break::HeadLost`]. `counted` is as easily changed as the trail: only the expected head is proof.
-    pub fn end(self, counted: u64) -> Result<Option<Head>, Break> {
-        let head = self.next - 1;
+    /// In this order: [`Break::Cut`], [`Break::Beyond`] or [`Break::HeadLost`]. `counted` is as easily changed as the trail:
+    /// only the expected head is proof.
+    pub fn end(self, counted: u64, before: Option<Head>) -> Result<Option<Head>, Break> {
+        let newest = self.head.or(before);
+        let head = newest.map_or(0, |newest| newest.no);
         if head < counted {
             return Err(Break::Cut { head, counted });
         }
-        match self.expected {
+        if head + 1 < self.next {
+            return Err(Break::Beyond { head, before: self.next - 1 });
+        }
+        let expected = self.expected.filter(|hash| newest.is_none_or(|head| head.hash != *hash));
+        match expected {
             Some(hash) => Err(Break::HeadLost { hash }),
-            None => Ok(self.head),
+            None => Ok(newest),
         }
     }
 }

@@ -37,7 +37,17 @@ fn check(trail: &[ChainedEntry], counted: u64) -> Result<Option<Head>, Break> {
 
 fn run(mut check: ChainCheck, trail: &[ChainedEntry], counted: u64) -> Result<Option<Head>, Break> {
     trail.iter().try_for_each(|entry| check.take(entry))?;
-    check.end(counted)
+    check.end(counted, None)
+}
+
+/// A check from `no` of a trail that has nothing from there on.
+fn nothing_from(
+    (no, expected): (u64, Option<EntryHash>),
+    trail: &[ChainedEntry],
+    counted: u64,
+) -> Result<Option<Head>, Break> {
+    let before = trail.last().map(|_| head(trail));
+    ChainCheck::new(Start::At(no), expected).end(counted, before)
 }
 
 fn head(trail: &[ChainedEntry]) -> Head {
@@ -175,8 +185,35 @@ fn a_check_from_a_number_believes_what_came_before_it() {
     assert_eq!(from(4, Some(before)), Ok(Some(head(&trail))));
     assert_eq!(from(3, Some(before)), Ok(Some(head(&trail))));
     assert_eq!(from(5, Some(before)), Err(Break::HeadLost { hash: before }));
-    let beyond = run(ChainCheck::new(Start::At(LENGTH + 1), None), &[], LENGTH);
-    assert_eq!(beyond, Ok(None));
+}
+
+#[test]
+fn a_check_right_behind_the_end_finds_nothing_new_and_tells_the_head() {
+    let trail = trail(LENGTH);
+    let newest = head(&trail);
+    for expected in [None, Some(newest.hash)] {
+        let told = nothing_from((LENGTH + 1, expected), &trail, LENGTH);
+        assert_eq!(told, Ok(Some(newest)), "{expected:?}");
+    }
+    let other = trail[LENGTH as usize - 2].link.hash;
+    let told = nothing_from((LENGTH + 1, Some(other)), &trail, LENGTH);
+    assert_eq!(told, Err(Break::HeadLost { hash: other }));
+}
+
+/// A timer that goes on behind yesterday's head has no entry to look at where the end was cut off.
+#[test]
+fn issue_5_a_check_from_beyond_a_cut_end_is_not_taken_for_one_without_news() {
+    let whole = trail(LENGTH);
+    for left in 0..LENGTH {
+        let cut = &whole[..left as usize];
+        for from in left + 2..=LENGTH + 3 {
+            let told = nothing_from((from, None), cut, LENGTH);
+            assert_eq!(told, Err(Break::Cut { head: left, counted: LENGTH }), "from {from}");
+            // The count was set back too: the entry to go on behind is still missed.
+            let told = nothing_from((from, None), cut, left);
+            assert_eq!(told, Err(Break::Beyond { head: left, before: from - 1 }), "from {from}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whether an address from outside may be gone to: on an origin that is our own, or below a return URL that a tenant has
 //! registered. Anything else would be an open redirect. Sends nobody anywhere.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -84,14 +85,7 @@ impl Destination {
     /// begins so.
     #[must_use]
     pub fn is_within(&self, folder: &Pattern) -> bool {
-        let path = match self {
-            Destination::Url(url) => url.path().to_owned(),
-            // As a browser asks for it: dots taken out, and encoded.
-            Destination::Path(path) => match base().and_then(|base| base.join(path).ok()) {
-                Some(url) => url.path().to_owned(),
-                None => return false,
-            },
-        };
+        let Some(path) = self.path() else { return false };
         let begins = || {
             let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
             folders.any(|begin| folder.matches(begin, Letters::AsTheyAre))
@@ -101,6 +95,24 @@ impl Destination {
                 read.readings().iter().any(|(letters, path)| folder.matches(path, *letters))
             }
             Err(_) => begins(),
+        }
+    }
+
+    /// What is named right below `folder`, by each reader that finds it there, on whichever host: `a` of `/rooms/a/go` below
+    /// `/rooms/`. Nothing where it cannot be read with certainty.
+    #[must_use]
+    pub fn named_below(&self, folder: &str) -> BTreeSet<String> {
+        let read = self.path().and_then(|path| Target::read(&path).ok());
+        let readings = read.iter().flat_map(Target::readings);
+        let below = readings.filter_map(|(_, path)| path.strip_prefix(folder));
+        below.filter_map(|rest| rest.split('/').next()).map(str::to_owned).collect()
+    }
+
+    /// As a browser asks for it: dots taken out, and encoded.
+    fn path(&self) -> Option<String> {
+        match self {
+            Destination::Url(url) => Some(url.path().to_owned()),
+            Destination::Path(path) => Some(base()?.join(path).ok()?.path().to_owned()),
         }
     }
 }

@@ -247,3 +247,30 @@ fn what_lies_within_a_folder_is_found_in_every_spelling() {
         assert!(!url(&format!("https://shop.example{outside}")).is_within(&folder), "{outside}");
     }
 }
+
+#[test]
+fn what_is_named_right_below_a_folder_is_found_in_every_spelling() {
+    for (address, named) in [
+        ("/rooms/a", Some("a")),
+        ("/rooms/a?return=/rooms/b", Some("a")),
+        ("/rooms/a/plain#x", Some("a")),
+        ("/x/../rooms/a/go", Some("a")),
+        ("/%72ooms/%61", Some("a")),
+        ("/rooms;x/a;y/b", Some("a")),
+        ("/rooms//a", Some("a")),
+        ("/ROOMS/A", Some("a")),
+        ("/rooms", None),
+        ("/roomservice/a", None),
+        ("/x/rooms/a", None),
+        ("/x?y=/rooms/a", None),
+        ("/%ff/rooms/a", None),
+    ] {
+        let url =
+            Destination::Url(format!("https://shop.example{address}").parse().expect("a URL"));
+        for to in [Destination::Path(address.to_owned()), url] {
+            let below = to.named_below("/rooms/");
+            assert_eq!(named.is_some_and(|named| below.contains(named)), named.is_some(), "{to:?}");
+            assert!(named.is_some() || below.iter().all(String::is_empty), "{to:?} {below:?}");
+        }
+    }
+}

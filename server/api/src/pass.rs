@@ -10,7 +10,8 @@ use crate::Utc;
 #[serde(deny_unknown_fields)]
 pub struct VerifyRequest {
     pub token: String,
-    /// Of a one-time token, 8 to 128 bytes: new for each landing, and the same where this call is repeated.
+    /// Of a one-time token, 8 to 128 bytes: new for each landing, and the same where this call is repeated. A pass token needs
+    /// none, and is refused with one in a room that hands tokens over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
     /// The room that the page is behind: a token of another one is refused. Left out: any of the tenant's.

@@ -1,5 +1,5 @@
 //! What requests pass through first: the cap on those in flight, the deadline, pages of other origins, and what keeps a
-//! change whole. Knows no endpoint.
+//! change whole. Knows no endpoint, only what is a page: a person who asked for one reads a refusal as one.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -8,7 +8,9 @@ use jari_api::Code;
 use tokio::time::timeout;
 
 use crate::cors::{self, Cors};
+use crate::pages::is_page;
 use crate::problem_response::Refusal;
+use crate::reader::Reader;
 use crate::state::AppState;
 use crate::trace;
 
@@ -18,10 +20,20 @@ pub(crate) async fn within_limits(
     request: Request,
     next: Next,
 ) -> Response {
+    let person =
+        is_page(request.uri().path()).then(|| Reader::of(request.method(), request.headers()));
+    let answer = limited(&state, request, next).await;
+    match person {
+        Some(reader) => reader.shown(answer),
+        None => answer,
+    }
+}
+
+async fn limited(state: &AppState, request: Request, next: Next) -> Response {
     let Ok(_permit) = state.in_flight.try_acquire() else {
         return Refusal::new(Code::Overloaded).into_response();
     };
-    let reader = match cors::look(&state, &request) {
+    let reader = match cors::look(state, &request) {
         Cors::Answered(response) => return response,
         Cors::Allowed(origin) => Some(origin),
         Cors::Nothing => None,

@@ -27,7 +27,7 @@ pub(crate) fn door(state: &AppState, room: &RoomDefinition) -> String {
     format!("{root}/rooms/{}/go", room.id)
 }
 
-/// Where whoever asks goes now.
+/// Where whoever asks goes now; `wanted` is where their tab wants to go, where it says so.
 ///
 /// # Errors
 /// Whatever a poll of their place is refused with; 401 `identity_required` where they hold only its receipt in an `entry`
@@ -36,13 +36,14 @@ pub(crate) async fn address(
     state: &AppState,
     entry: &RoomEntry,
     headers: &HeaderMap,
+    wanted: Option<&str>,
 ) -> Result<String, Refusal> {
     let room = entry.definition();
     let place = identity::receipt(state, &room.id, headers)?;
     if !identity::proves_subject(state, &room, headers, place.subject) {
         return Err(Refusal::new(Code::IdentityRequired));
     }
-    let to = original_url::remembered(state, &room, headers);
+    let to = original_url::wanted(state, &room, headers, wanted);
     let to = to.unwrap_or_else(|| room.target_url.clone());
     let runtime = entry.runtime().await?;
     places::know_incarnation(&runtime, place.incarnation).await?;

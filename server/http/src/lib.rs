@@ -42,6 +42,7 @@ mod original_url;
 mod pages;
 mod pass_limit;
 mod passes;
+mod path;
 mod place_view;
 mod places;
 mod problem_response;

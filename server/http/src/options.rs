@@ -107,6 +107,19 @@ pub struct StreamLimits {
     pub near_front: u64,
 }
 
+/// Connections that visitors of a protected site can never take, at most: pages of operators, servers of tenants and proxies
+/// that ask at the gate, each with a handful.
+const SPARED_MAX: usize = 256;
+
+impl ConnectionLimits {
+    /// How many of all a protected site's listener leaves to the other one: whoever holds the site's connections locks no
+    /// operator out.
+    #[must_use]
+    pub(crate) fn spared_by_site(&self) -> usize {
+        SPARED_MAX.min(self.max / 10)
+    }
+}
+
 impl HttpOptions {
     /// The defaults for a server reached at `public_url`.
     #[must_use]

@@ -6,9 +6,11 @@ use std::sync::{Arc, LazyLock};
 use http::{HeaderMap, HeaderValue};
 use jari_gate::{ADDRESS_MAX_BYTES, Destination, Destinations, Origin, Pattern};
 use jari_ports::{Handover, RoomDefinition, Tenant};
+use jari_units::RoomId;
 use url::{Url, form_urlencoded};
 
 use crate::cookies::CookieKind;
+use crate::directory::RoomDirectory;
 use crate::identity::PLACE_COOKIE_TTL;
 use crate::options::HttpOptions;
 use crate::protect::PREFIX;
@@ -25,26 +27,31 @@ static OWN: LazyLock<Pattern> = LazyLock::new(|| {
     format!("{PREFIX}/*").parse().expect("a folder in plain letters is a pattern")
 });
 
-/// The pages of all rooms, where no site is before them.
-static ROOMS: LazyLock<Pattern> =
-    LazyLock::new(|| "/rooms/*".parse().expect("a folder in plain letters is a pattern"));
+/// Where the pages of all rooms are, where no site is before them.
+const ROOMS_FOLDER: &str = "/rooms/";
+static ROOMS: LazyLock<Pattern> = LazyLock::new(|| {
+    format!("{ROOMS_FOLDER}*").parse().expect("a folder in plain letters is a pattern")
+});
 /// What the end of a room's door is called, which leads on at once.
 const DOOR: &str = "/go";
 
 /// Where the visitors of a room may be led back to.
 #[derive(Debug)]
-pub(crate) struct WaysBack {
+pub(crate) struct WaysBack<'a> {
     /// `None`: the room and the site are on one origin.
     target: Option<Url>,
     origins: Vec<Origin>,
     tenant: Option<Arc<Tenant>>,
     /// Where the room's own pages are met, unless a site is before them: the origin, and the folder on it.
     room: Option<(Origin, Pattern)>,
+    /// All rooms.
+    rooms: Option<&'a RoomDirectory>,
 }
 
-impl WaysBack {
-    pub(crate) fn of(state: &AppState, room: &RoomDefinition) -> Self {
-        WaysBack::new(&state.options, room, state.tenants.get(&room.tenant))
+impl<'a> WaysBack<'a> {
+    pub(crate) fn of(state: &'a AppState, room: &RoomDefinition) -> Self {
+        let ways = WaysBack::new(&state.options, room, state.tenants.get(&room.tenant));
+        WaysBack { rooms: Some(&state.rooms), ..ways }
     }
 
     fn new(options: &HttpOptions, room: &RoomDefinition, tenant: Option<Arc<Tenant>>) -> Self {
@@ -61,6 +68,7 @@ impl WaysBack {
             origins: there.into_iter().chain(visited).collect(),
             tenant,
             room: here.zip(folder).filter(|_| !before_a_site),
+            rooms: None,
         }
     }
 
@@ -92,7 +100,8 @@ impl WaysBack {
         }
     }
 
-    /// Whether it is the room itself, or the door of any: with the way back in a cookie it would lead there again and again.
+    /// Whether it is the room itself, the door of any, or another room's page, whose own way back could lead here: with the ways
+    /// back in cookies that would go on again and again.
     fn is_in_a_circle(&self, to: &Destination) -> bool {
         let Some((here, folder)) = &self.room else { return false };
         let (origin, path) = match to {
@@ -104,16 +113,24 @@ impl WaysBack {
             }
         };
         let is_door = || path.ends_with(DOOR) && to.is_within(&ROOMS);
-        origin.as_ref() == Some(here) && (to.is_within(folder) || is_door())
+        let is_here = || to.is_within(folder) || is_door() || self.is_a_room(to);
+        origin.as_ref() == Some(here) && is_here()
     }
 
-    /// Whether it may be led to; where not, that is counted.
-    fn keeps(&self, state: &AppState, told: &str) -> bool {
-        let kept = self.to(told).is_some();
-        if !kept {
+    /// Whether somebody reads it as a page of a room that there is. Else below that folder may be a site that asks at the gate.
+    fn is_a_room(&self, to: &Destination) -> bool {
+        let Some(rooms) = self.rooms else { return false };
+        let named = to.named_below(ROOMS_FOLDER);
+        named.iter().any(|name| name.parse().is_ok_and(|id: RoomId| rooms.get(&id).is_some()))
+    }
+
+    /// The address to lead to, if it may be; where not, that is counted.
+    fn kept(&self, state: &AppState, told: &str) -> Option<String> {
+        let to = self.to(told);
+        if to.is_none() {
             state.metrics.return_dropped();
         }
-        kept
+        to
     }
 }
 
@@ -129,7 +146,7 @@ pub(crate) fn original(headers: &HeaderMap) -> Option<&str> {
 #[must_use]
 pub(crate) fn room_url(state: &AppState, room: &RoomDefinition, original: Option<&str>) -> String {
     let page = state.options.link(&format!("{PREFIX}/rooms/{}", room.id));
-    let kept = original.filter(|told| WaysBack::of(state, room).keeps(state, told));
+    let kept = original.filter(|told| WaysBack::of(state, room).kept(state, told).is_some());
     room_page(&page, kept)
 }
 
@@ -150,13 +167,26 @@ pub(crate) fn room_page(page: &str, original: Option<&str>) -> String {
 /// The cookie that remembers the way back that a room's page was called with, where it is one.
 #[must_use]
 pub(crate) fn remember(state: &AppState, room: &RoomDefinition, told: &str) -> Option<HeaderValue> {
-    let kept = WaysBack::of(state, room).keeps(state, told);
-    kept.then(|| cookie(room, told, state.options.secure()))
+    WaysBack::of(state, room).kept(state, told)?;
+    Some(cookie(room, told, state.options.secure()))
 }
 
 fn cookie(room: &RoomDefinition, told: &str, secure: bool) -> HeaderValue {
     let text: String = form_urlencoded::byte_serialize(told.as_bytes()).collect();
     CookieKind::Back(&room.id).set(&text, PLACE_COOKIE_TTL, secure)
+}
+
+/// Where an admitted visitor wanted to go: as the address says that their tab has, else as the cookie of all tabs says. Either is
+/// judged.
+#[must_use]
+pub(crate) fn wanted(
+    state: &AppState,
+    room: &RoomDefinition,
+    headers: &HeaderMap,
+    told: Option<&str>,
+) -> Option<String> {
+    let asked = told.and_then(|told| WaysBack::of(state, room).kept(state, told));
+    asked.or_else(|| remembered(state, room, headers))
 }
 
 /// Where an admitted visitor wanted to go, as the cookie says: it is theirs, so it is judged like any address from
@@ -200,7 +230,7 @@ mod tests {
         }
     }
 
-    fn ways(target_url: &str) -> WaysBack {
+    fn ways(target_url: &str) -> WaysBack<'static> {
         let options = HttpOptions::new("https://wait.example".parse().expect("a URL"));
         let tenant = Tenant {
             id: "default".parse().expect("an id"),

@@ -23,10 +23,21 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
+use crate::protect::PREFIX;
 use crate::state::AppState;
 
 /// Bytes of a form: one entry token with room to spare.
 const FORM_MAX_BYTES: usize = 4_096;
+
+/// What programs call; all else is asked for by people.
+const OF_PROGRAMS: [&str; 3] = ["/v1/", "/.well-known/", "/openapi.json"];
+
+/// Whether a person asks for what is at `path`, also where there is nothing.
+#[must_use]
+pub(crate) fn is_page(path: &str) -> bool {
+    let path = path.strip_prefix(PREFIX).unwrap_or(path);
+    !OF_PROGRAMS.iter().any(|begin| path.starts_with(begin))
+}
 
 /// The pages' addresses. Compresses their files, which takes a moment, so that no visitor has to wait for it.
 pub(crate) fn routes() -> Router<AppState> {

@@ -12,6 +12,7 @@ use jari_line::{
     EndOutcome, ExtendOutcome, PassGrant, PassOutcome, RedeemOutcome, Standing, Ticket,
 };
 use jari_pass::{PassHandle, PassToken};
+use jari_ports::Handover;
 use jari_units::limits::PAYMENT_EXTENSION_MAX;
 use jari_units::{Millis, PassId, RoomId};
 use serde_json::json;
@@ -37,7 +38,8 @@ const NONCE_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
 /// How soon whoever has no pass may ask the room.
 const POLL_AFTER: Millis = Millis(2_000);
 
-/// Looks at what a visitor showed: a one-time token lands once, a pass token as often as it is good. Either is a use.
+/// Looks at what a visitor showed: a one-time token lands once; a pass token is looked at as often as it is good, and lands
+/// nobody in a room that hands tokens over. Either is a use.
 ///
 /// # Errors
 /// 428 `pass_required` with the reason, 404 `unknown_pass`, 422, 503.
@@ -56,6 +58,12 @@ pub(crate) async fn verify(
         .map_err(|error| refused(state, wanted, token_reason(error)))?;
     let entry = own_pass(state, caller, &token.room).ok_or_else(unknown)?;
     in_room(state, wanted, &token.room)?;
+    // It is good as often as it is shown: as a landing, an address with it in would be good for everybody.
+    if request.nonce.is_some() && entry.definition().handover == Handover::Token {
+        let problem =
+            "a visitor lands by a one-time token here; a pass token is looked at without a nonce";
+        return Err(refused(state, Some(&entry), "wrong_kind").detail(problem));
+    }
     let runtime = entry.runtime().await?;
     let live = gate::use_pass(state, &runtime, &token).await?;
     let live = live.ok_or_else(|| refused(state, Some(&entry), gate::ENDED))?;

@@ -53,7 +53,7 @@ pub(crate) async fn join(
     let entry = state.room_entry(room)?;
     let definition = entry.definition();
     if definition.settings.mode == Mode::Off {
-        let target = goes_on(state, &definition, headers);
+        let target = goes_on(state, &definition, headers, None);
         return Err(Refusal::new(Code::NotNeeded).with("target_url", target));
     }
     let joiner = identity::joiner(state, &definition, headers, shown.entry_token)?;
@@ -94,15 +94,16 @@ fn lead_back(state: &AppState, room: &RoomDefinition, headers: &HeaderMap, mut t
     told
 }
 
-/// Where to go instead of waiting, in a room that holds nobody up now.
+/// Where to go instead of waiting, in a room that holds nobody up now; `wanted` as for [`leaving::address`].
 #[must_use]
 pub(crate) fn goes_on(
     state: &AppState,
     room: &RoomDefinition,
     headers: &HeaderMap,
+    wanted: Option<&str>,
 ) -> Option<String> {
     let holds = !matches!(room.settings.mode, Mode::Off | Mode::Shadow);
-    let back = || original_url::remembered(state, room, headers);
+    let back = || original_url::wanted(state, room, headers, wanted);
     (!holds).then(|| back().unwrap_or_else(|| room.target_url.clone()))
 }
 

@@ -2,9 +2,11 @@
 //! nothing.
 
 use axum::response::{IntoResponse as _, Response};
-use http::header::{ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, COOKIE, LOCATION, RETRY_AFTER};
+use http::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, LOCATION, RETRY_AFTER,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use jari_api::Code;
+use jari_api::{Code, PROBLEM_JSON};
 use jari_ports::RoomDefinition;
 use jari_units::Millis;
 
@@ -57,11 +59,15 @@ impl Reader {
 
     /// A refusal in the form that the reader takes.
     pub(crate) fn refused(&self, refusal: Refusal) -> Response {
-        let code = refusal.code();
-        let problem = refusal.into_response();
-        if !self.person {
-            return problem;
-        }
+        self.shown(refusal.into_response())
+    }
+
+    /// An answer in the form that the reader takes: a refusal is a page for a person, all else stays as it is.
+    pub(crate) fn shown(&self, answer: Response) -> Response {
+        let is_problem = answer.headers().get(CONTENT_TYPE).is_some_and(|it| it == PROBLEM_JSON);
+        let code = answer.extensions().get::<Code>().copied();
+        let Some(code) = code.filter(|_| self.person && is_problem) else { return answer };
+        let problem = answer;
         let retry_after = problem.headers().get(RETRY_AFTER).cloned();
         let again = retry_after.as_ref().filter(|_| self.reloads);
         let again = again.and_then(|value| value.to_str().ok()?.parse().ok());

@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 
-use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::HeaderMap;
 use http::request::Parts;
 
 use crate::client_address::{Peer, client_address};
-use crate::problem_response::Refusal;
+use crate::path::Path;
 use crate::state::AppState;
 
 /// The room that the path names, as it was written: it may be none.
@@ -16,13 +16,11 @@ use crate::state::AppState;
 pub(crate) struct RoomName(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for RoomName {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        // What is not UTF-8 names no room.
-        match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(room)) => Ok(RoomName(room)),
-            Err(_) => Err(Refusal::unknown_room("?")),
-        }
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        // What is not UTF-8 names no room, as this does, and each handler says so in its own form.
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        Ok(RoomName(name.map_or_else(|_| "?".to_owned(), |Path(room)| room)))
     }
 }
 

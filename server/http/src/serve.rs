@@ -59,7 +59,9 @@ pub async fn serve_site(
     let runtimes = workers.runtimes();
     let routes = SiteRoutes::new(state.clone(), options, runtimes.len()).into_iter();
     let lanes = routes.zip(runtimes).map(|(routes, worker)| Lane { routes, worker: worker.clone() });
-    serve_until_drained(state, listener, lanes.collect(), Speech { switches: true, tls }).await
+    let spared = state.options.connections.spared_by_site();
+    let speech = Speech { switches: true, tls, spared };
+    serve_until_drained(state, listener, lanes.collect(), speech).await
 }
 
 /// Serves until the drain has begun and ended: streams are told to come back, requests in flight finish, and what is
@@ -172,12 +174,21 @@ impl<R: Routes> Server<R> {
         _ = self.slots.acquire_many(all).await;
     }
 
+    /// A slot for a connection, where one is left for this listener.
+    fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        // Two that are accepted at once may both be the last: one more or less is no matter.
+        if self.slots.available_permits() <= self.speech.spared {
+            return None;
+        }
+        self.slots.clone().try_acquire_owned().ok()
+    }
+
     async fn accept(&self, state: &AppState, listener: &TcpListener, graceful: &GracefulShutdown) {
         loop {
             match listener.accept().await {
-                Ok((socket, peer)) => match self.slots.clone().try_acquire_owned() {
-                    Ok(slot) => self.start(state, socket, peer, slot, graceful.watcher()),
-                    Err(_) => {
+                Ok((socket, peer)) => match self.slot() {
+                    Some(slot) => self.start(state, socket, peer, slot, graceful.watcher()),
+                    None => {
                         state.metrics.connection_refused();
                         self.turned_away.turn_away(socket);
                     }

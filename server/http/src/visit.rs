@@ -24,12 +24,14 @@ use crate::stream_hub::Connected;
 use crate::take_over::{LeavableIo, WayOut};
 use crate::timed_io::TimedIo;
 
-/// How a listener's connections speak.
+/// How a listener's connections speak, and how many of all there may be it leaves alone.
 #[derive(Clone, Default)]
 pub(crate) struct Speech {
     /// Whether they may leave HTTP for another protocol.
     pub(crate) switches: bool,
     pub(crate) tls: Option<TlsAcceptor>,
+    /// Connections that it leaves to other listeners.
+    pub(crate) spared: usize,
 }
 
 /// What one connection is served with.

@@ -27,6 +27,8 @@ pub struct Guest {
     pub browser: Visitor,
     /// The address that they were sent to, with the token in it.
     pub landing: Url,
+    /// The token of the pass itself, which their browser holds.
+    pub pass_token: String,
 }
 
 impl ExampleSite {
@@ -90,14 +92,14 @@ impl ExampleSite {
             (place.status == PlaceStatus::Admitted).then_some(place)
         })
         .await;
-        let door = place.pass.expect("their pass").target_url;
-        let landing = location(&browser.get(&door).await.expect(303));
+        let pass = place.pass.expect("their pass");
+        let landing = location(&browser.get(&pass.target_url).await.expect(303));
         let back = format!("{wanted}&jari_pass=");
         assert!(landing.as_str().starts_with(&back), "{landing} is not {back}");
         let landed = browser.get(landing.as_str()).await.expect(303);
         assert_eq!(location(&landed), wanted, "the token is out of the address");
         assert!(is_inside(&browser.get(wanted.as_str()).await), "{}", self.output());
-        Guest { browser, landing }
+        Guest { browser, landing, pass_token: pass.token }
     }
 
     /// A crowd goes through: everybody registers, waits, is admitted, lands, is touched, and is done.
@@ -115,6 +117,7 @@ impl ExampleSite {
         assert_eq!((stats.claimed, stats.claimed_total), (all, all), "{}", self.output());
         for guest in guests.iter().step_by(7) {
             self.refuses(app, guest.landing.as_str()).await;
+            self.refuses(app, &format!("{}&jari_pass={}", self.wanted(), guest.pass_token)).await;
             assert!(is_inside(&guest.browser.get(self.wanted().as_str()).await), "they stay");
             // The owner's own bookmark of it does no harm.
             let again = guest.browser.get(guest.landing.as_str()).await.expect(303);

@@ -1,84 +1,59 @@
 // What newcomers of an anonymous room do before they get a place: nothing, or some work, and how much.
-import { useEffect, useState } from "preact/hooks";
-import { useAction } from "./action";
-import { call, roomPath } from "./api";
+import { Drafts } from "./draft";
 import { Field } from "./field";
 import { unread } from "./number";
+import { useRoomTexts } from "./room-form";
 import { nameOf, say } from "./text";
-import { failed } from "./toast";
 import type { ChallengeKind, RoomDefinition, RoomLive } from "./wire";
 
 const KINDS: ChallengeKind[] = ["off", "proof_of_work"];
-const FIELDS = ["challenge", "challenge_difficulty"];
+const FIELDS = ["challenge", "challenge_difficulty"] as const;
+type Name = (typeof FIELDS)[number];
 
-interface Draft {
-  kind: ChallengeKind;
-  difficulty: string;
-}
+const DRAFTS = new Drafts<RoomDefinition, Name>((room) => ({
+  challenge: room.challenge,
+  challenge_difficulty: String(room.challenge_difficulty),
+}));
 
-const draftOf = (room: RoomDefinition): Draft => ({ kind: room.challenge, difficulty: String(room.challenge_difficulty) });
-const same = (one: Draft, other: Draft): boolean => one.kind === other.kind && one.difficulty === other.difficulty;
+// A text of the draft is one of the kinds.
+const named = (kind: string): string => say(`challenge.${kind as ChallengeKind}`);
 
 export function ChallengeCard({ room }: { room: RoomLive }) {
-  const [base, setBase] = useState<RoomDefinition | undefined>();
-  const [draft, setDraft] = useState<Draft | undefined>();
-  const { busy, problems, clear, wrong, run } = useAction(FIELDS);
-  // What was typed stays; what was left alone follows another operator's change.
-  const settle = (told: RoomDefinition) => {
-    setDraft((old) => (old && base && !same(old, draftOf(base)) ? old : draftOf(told)));
-    setBase(told);
-  };
-  const read = async () => {
-    try {
-      settle(await call<RoomDefinition>("GET", roomPath(room.room)));
-    } catch (error) {
-      failed(say("challenge.title"), error);
-    }
-  };
-  useEffect(() => {
-    if (base?.version !== room.version) void read();
-  }, [room.room, room.version]);
-  if (!base || !draft) return null;
+  const form = useRoomTexts(room, say("challenge.title"), FIELDS, DRAFTS);
+  if (!form) return null;
 
-  const before = draftOf(base);
-  const set = (changed: Partial<Draft>) => {
-    clear();
-    setDraft({ ...draft, ...changed });
-  };
+  const { texts, was, clashes, dirty, set, undo, busy, problems, wrong, apply } = form;
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (wrong(unread({ challenge_difficulty: draft.difficulty }))) return;
-    const change = { challenge: draft.kind, challenge_difficulty: Number(draft.difficulty) };
-    await run(say("challenge.title"), async () => {
-      const match = { "if-match": `"${base.version}"` };
-      const told = await call<RoomDefinition>("PATCH", roomPath(room.room), change, match);
-      setBase(told);
-      setDraft(draftOf(told));
-    }, () => say("done.challenge", { room: nameOf(room), kind: say(`challenge.${draft.kind}`) }));
+    const { challenge, challenge_difficulty } = texts;
+    if (wrong(unread({ challenge_difficulty }))) return;
+    const change = { challenge, challenge_difficulty: Number(challenge_difficulty) };
+    const done = () => say("done.challenge", { room: nameOf(room), kind: named(challenge) });
+    await apply(change, done);
   };
-  const dirty = !same(draft, before);
   return (
     <section class="card" aria-labelledby="challenge-title">
       <h2 id="challenge-title">{say("challenge.title")}</h2>
       <p class="soft small-text">{say("challenge.text")}</p>
       <form onSubmit={submit} class="fields" noValidate>
-        <fieldset class={draft.kind === before.kind ? "" : "changed"}>
+        <fieldset class={texts.challenge === was.challenge ? "" : "changed"}>
           <legend class="heard">{say("challenge.title")}</legend>
           {KINDS.map((kind) => (
             <label key={kind} class="option">
-              <input type="radio" name="challenge" value={kind} checked={draft.kind === kind} onChange={() => set({ kind })} />
+              <input type="radio" name="challenge" value={kind} checked={texts.challenge === kind} onChange={() => set("challenge", kind)} />
               <span><b>{say(`challenge.${kind}`)}</b> <small>{say(`challenge.${kind}.hint`)}</small></span>
             </label>
           ))}
           {problems.challenge && <p class="problem">{problems.challenge}</p>}
+          {clashes.challenge && <p class="hint" role="status">{say("clash", { value: named(clashes.challenge) })}</p>}
         </fieldset>
-        {draft.kind === "proof_of_work" && (
-          <Field id="challenge-difficulty" name={say("field.challenge_difficulty")} value={draft.difficulty} change={(difficulty) => set({ difficulty })}
-            problem={problems.challenge_difficulty} hint={say("hint.challenge_difficulty")} type="number" min={100} max={1_000_000} step={1}
-            unit={say("unit.tries")} changed={draft.difficulty !== before.difficulty} />
+        {texts.challenge === "proof_of_work" && (
+          <Field id="challenge-difficulty" name={say("field.challenge_difficulty")} value={texts.challenge_difficulty} change={(text) => set("challenge_difficulty", text)}
+            problem={problems.challenge_difficulty} news={clashes.challenge_difficulty && say("clash", { value: clashes.challenge_difficulty })} hint={say("hint.challenge_difficulty")} type="number" min={100} max={1_000_000} step={1}
+            unit={say("unit.tries")} changed={texts.challenge_difficulty !== was.challenge_difficulty} />
         )}
         <div class="row end">
-          <button type="button" class="quiet" disabled={!dirty} onClick={() => set(before)}>{say("undo")}</button>
+          <button type="button" class="quiet" disabled={!dirty} onClick={undo}>{say("undo")}</button>
           <button class="primary" disabled={busy || !dirty}>{say("apply")}</button>
         </div>
       </form>

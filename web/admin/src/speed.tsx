@@ -1,13 +1,11 @@
 // How fast a room lets people in, and how many: its rate, burst, capacity and pacer. Sends only what was changed.
-import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "./action";
-import { call, Refused, roomPath } from "./api";
 import { Field } from "./field";
 import { stopsOnlyIfMeant, typed } from "./number";
-import { AIMD, applied, fresh, NUMBERS, patchOf, SIGNAL, rebased, unreadOf, type Draft, type Form, type NumberName } from "./speed-draft";
+import { useRoomForm } from "./room-form";
+import { AIMD, applied, fresh, NUMBERS, patchOf, SIGNAL, rebased, unreadOf, type Draft, type NumberName } from "./speed-draft";
 import { count, exact, nameOf, say } from "./text";
-import { failed } from "./toast";
-import type { PacerKind, RoomDefinition, RoomLive } from "./wire";
+import type { PacerKind, RoomLive } from "./wire";
 
 const FIELDS = [...NUMBERS, ...[...AIMD, ...SIGNAL].map((name) => `pacer.${name}`)];
 const KINDS: PacerKind[] = ["fixed", "aimd", "signal", "manual"];
@@ -16,42 +14,10 @@ const KINDS: PacerKind[] = ["fixed", "aimd", "signal", "manual"];
 const times = (value: string, factor: number): string =>
   typed(value) === undefined ? value : String(Number((Number(value) * factor).toPrecision(3)));
 
-// The form over what the server has, read again whenever that changes.
-function useForm(room: RoomLive) {
-  const [form, setForm] = useState<Form | undefined>();
-  const reads = useRef(0);
-  const told = useRef(false);
-  const read = async () => {
-    const mine = (reads.current += 1);
-    try {
-      const now = await call<RoomDefinition>("GET", roomPath(room.room));
-      // Only the last that was asked for is what is now.
-      if (mine !== reads.current) return;
-      const knows = told.current;
-      told.current = false;
-      setForm((old) => (old ? rebased(old, now, knows) : fresh(now)));
-    } catch (error) {
-      failed(say("speed.title"), error);
-    }
-  };
-  // Another operator's change is shown at once, but never under the fingers of who is typing.
-  useEffect(() => {
-    if (form?.base.version !== room.version) void read();
-  }, [room.room, room.version]);
-  const refused = () => {
-    told.current = true;
-    return read();
-  };
-  // What was read before the change is no news.
-  const settle = (sent: Draft, now: RoomDefinition) => {
-    reads.current += 1;
-    setForm((old) => (old ? applied(old, sent, now) : fresh(now)));
-  };
-  return { form, setForm, settle, refused };
-}
+const RULES = { fresh, rebased, applied };
 
 export function Speed({ room }: { room: RoomLive }) {
-  const { form, setForm, settle, refused } = useForm(room);
+  const { form, setForm, send } = useRoomForm(room, say("speed.title"), RULES);
   const { busy, problems, clear, wrong, run } = useAction(FIELDS);
   if (!form) return <section class="card"><p class="soft">{say("loading")}</p></section>;
 
@@ -72,16 +38,7 @@ export function Speed({ room }: { room: RoomLive }) {
     const [rate_per_s, capacity] = [Number(draft.rate_per_s), Number(draft.capacity)];
     if (!(await stopsOnlyIfMeant(nameOf(room), base.settings, { rate_per_s, capacity }, say("speed.apply")))) return;
     const told = say("done.speed", { rate: exact(rate_per_s), capacity: count(capacity) });
-    const done = await run(say("speed.title"), async () => {
-      try {
-        const match = { "if-match": `"${form.known}"` };
-        settle(draft, await call<RoomDefinition>("PATCH", roomPath(room.room), { settings: patch }, match));
-      } catch (error) {
-        // Somebody else was quicker: show what is now, keep what was typed.
-        if (error instanceof Refused && error.status === 412) await refused();
-        throw error;
-      }
-    }, () => told);
+    const done = await run(say("speed.title"), () => send(form, draft, { settings: patch }), () => told);
     if (done) clear();
   };
   const newsOf = (value: string | undefined) => value && say("clash", { value });

@@ -105,7 +105,7 @@ async fn chained(control: &Arc<dyn Control>) -> u64 {
     for entry in entries.iter().rev() {
         check.take(entry).unwrap();
     }
-    check.end(entries.len() as u64).unwrap().map_or(0, |head| head.no)
+    check.end(entries.len() as u64, None).unwrap().map_or(0, |head| head.no)
 }
 
 pub(crate) async fn each_entry_names_the_hash_of_the_one_before_it(control: Arc<dyn Control>) {

@@ -42,7 +42,7 @@ struct VerifyAuditArgs {
     /// A file of records by itself, such as one in a backup.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "records"])]
     file: Option<PathBuf>,
-    /// Begin at this entry; what is before it is believed.
+    /// Begin at this entry; what is before it is believed. With nothing new, the entry right before it has to be there.
     #[arg(long, value_name = "NO", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     from: u64,
     /// A head's hash that was kept elsewhere: the entry must still be there. The trail may have grown since.
@@ -101,16 +101,17 @@ fn place(args: &VerifyAuditArgs) -> Result<Place, Failure> {
 }
 
 fn answer(args: &VerifyAuditArgs, checked: Checked) -> String {
-    let Some(head) = checked.head else {
-        return match args.from {
-            1 => "the trail is empty\n".to_owned(),
-            from => format!("there is no entry from {from} on\n"),
-        };
-    };
+    let Some(head) = checked.head else { return "the trail is empty\n".to_owned() };
     let first = args.from;
-    let mut text = format!("entries {first} to {} are whole and in order\n", head.no);
+    let mut text = match checked.entries {
+        0 => format!("nothing new: the trail ends at entry {}, right before {first}\n", head.no),
+        _ => format!("entries {first} to {} are whole and in order\n", head.no),
+    };
     if args.expect.is_some() {
-        text.push_str("the expected head is among them, or right before them\n");
+        text.push_str(match checked.entries {
+            0 => "the expected head is that entry\n",
+            _ => "the expected head is among them, or right before them\n",
+        });
     }
     text.push_str(&format!("head {} {}\n", head.no, head.hash));
     if args.expect.is_none() {

@@ -48,6 +48,40 @@ async fn issue_5_attack_heads_that_never_end_are_given_up_and_hold_nobody_up() {
     assert_eq!(site.seen().len(), 1);
 }
 
+/// All connections that the site's listener gives are held by who says nothing: operators are served all the same.
+#[tokio::test]
+async fn issue_5_attack_connections_held_at_the_site_lock_no_operator_out() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("http.max_connections", 40)
+        .set("http.stream_max", 10)
+        .start()
+        .await;
+    let mut held = Vec::new();
+    for _ in 0..80 {
+        let mut socket = TcpStream::connect(site_addr(&app)).await.expect("it listens");
+        // Who is turned away may be so before it has said anything.
+        let _ = socket.write_all(b"GET /about HTTP/1.1\r\nHost: a\r\n").await;
+        held.push(socket);
+    }
+    eventually("the site's listener takes no more", async || {
+        (status(&exchange(&app, &get("/about", "")).await) == 503).then_some(())
+    })
+    .await;
+    for _ in 0..3 {
+        let operator = app.operator();
+        operator.get("/v1/admin/stats").await.expect(200);
+        app.visitor().get("/openapi.json").await.expect(200);
+    }
+    drop(held);
+    eventually("the site is served again", async || {
+        (status(&exchange(&app, &get("/about", "")).await) == 200).then_some(())
+    })
+    .await;
+}
+
 /// A body that stops coming holds one of few connections to the site.
 #[tokio::test]
 async fn issue_5_attack_bodies_that_never_end_let_go_of_the_site() {

@@ -13,6 +13,7 @@ mod lagging;
 mod live;
 mod live_control;
 mod metrics;
+mod names;
 mod openapi;
 mod page;
 mod rehearse;

@@ -53,7 +53,14 @@ async fn issue_5_a_trail_is_checked_beside_its_server_and_without_it() {
     assert_eq!(head(&said).0, 5);
     let said = whole(&["--data", &data, "--from", "5", "--expect", &hash]).await;
     assert!(said.starts_with("entries 5 to 5 are"), "{said}");
-    assert_eq!(whole(&["--data", &data, "--from", "6"]).await, "there is no entry from 6 on\n");
+    let (_, newest) = head(&said);
+    let nothing = "nothing new: the trail ends at entry 5, right before 6\n";
+    let said = whole(&["--data", &data, "--from", "6", "--expect", &newest]).await;
+    assert_eq!(said, format!("{nothing}the expected head is that entry\nhead 5 {newest}\n"));
+    let said = whole(&["--data", &data, "--from", "6"]).await;
+    assert!(said.starts_with(nothing) && said.contains("keep it elsewhere"), "{said}");
+    let told = broken(&["--data", &data, "--from", "7"]).await;
+    assert!(told.contains("ends at entry 5, so entry 6"), "{told}");
     let other = "0".repeat(64);
     let refused = broken(&["--data", &data, "--expect", &other]).await;
     assert!(refused.contains(&other) && refused.contains("written anew"), "{refused}");
@@ -94,7 +101,13 @@ async fn issue_5_a_trail_on_a_server_is_checked_and_a_cut_end_found_by_the_head_
     );
     let told = broken(&records).await;
     assert!(told.contains("the trail ends at entry 3, though 4 were written"), "{told}");
+    // A timer goes on behind the head of yesterday, and has kept nothing but its number.
+    let beyond = [&records[..], &["--from", "5"]].concat();
+    let told = broken(&beyond).await;
+    assert!(told.contains("the trail ends at entry 3, though 4 were written"), "{told}");
     server.sql(&database, "UPDATE counters SET value = 3 WHERE name = 'audit'");
+    let told = broken(&beyond).await;
+    assert!(told.contains("the trail ends at entry 3, so entry 4"), "{told}");
     assert_eq!(head(&whole(&records).await).0, 3, "without the head nothing tells of it");
     let kept = [&records[..], &["--expect", &hash]].concat();
     let told = broken(&kept).await;

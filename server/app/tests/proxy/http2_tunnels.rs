@@ -15,13 +15,13 @@ use reqwest::Certificate;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::certificates::Authority;
-use crate::switching::LONG;
+use crate::switching::{LONG, echoes_much};
 use crate::{admitted, ask};
 
 /// A protected site on a listener with TLS, and one connection to it by HTTP/2.
@@ -136,13 +136,7 @@ async fn issue_5_a_websocket_over_http2_echoes_through_and_needs_a_pass() {
         Some(24),
         "16 bytes in base64"
     );
-    let sent: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
-    let mut back = vec![0; sent.len()];
-    let echo = async { tokio::join!(to.write_all(&sent), from.read_exact(&mut back)) };
-    let (written, read) = timeout(LONG, echo).await.expect("it comes back");
-    written.expect("all was taken");
-    read.expect("all came back");
-    assert_eq!(sent, back);
+    echoes_much(&mut from, &mut to).await;
     // Beside it, on the same connection, everything goes on; and it ends with its pass, as over HTTP/1.1.
     let leave = stage.visitor.request(Method::DELETE, "/.jari/v1/rooms/site/places/me");
     let left = ask(leave).await;

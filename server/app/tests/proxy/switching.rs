@@ -7,7 +7,7 @@ use jari_api::{PlaceStatus, PlaceView};
 use jari_testkit::{TestApp, Visitor, eventually};
 use reqwest::Method;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -41,6 +41,20 @@ pub(crate) async fn pass(visitor: &Visitor) -> String {
     admitted(visitor).await.pass.expect("a pass").token
 }
 
+/// Sends more than fits any buffer on the way, and reads it back meanwhile.
+pub(crate) async fn echoes_much(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) {
+    let sent: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+    let mut back = vec![0; sent.len()];
+    let echo = async { tokio::join!(to.write_all(&sent), from.read_exact(&mut back)) };
+    let (written, read) = timeout(LONG, echo).await.expect("it comes back");
+    written.expect("all was taken");
+    read.expect("all came back");
+    assert_eq!(sent, back);
+}
+
 #[tokio::test]
 async fn a_websocket_echoes_through_and_needs_a_pass() {
     let (site, app) = stage().await;
@@ -50,14 +64,8 @@ async fn a_websocket_echoes_through_and_needs_a_pass() {
     let token = pass(&browser(&app)).await;
     let (mut socket, head) = switch(&app, Some(&token)).await;
     assert!(head.starts_with("http/1.1 101") && head.contains("upgrade: websocket"), "{head}");
-    let sent: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
     let (mut from, mut to) = socket.split();
-    let mut back = vec![0; sent.len()];
-    let echo = async { tokio::join!(to.write_all(&sent), from.read_exact(&mut back)) };
-    let (written, read) = timeout(LONG, echo).await.expect("it comes back");
-    written.expect("all was taken");
-    read.expect("all came back");
-    assert_eq!(sent, back);
+    echoes_much(&mut from, &mut to).await;
     assert_eq!(site.last_seen().header("upgrade").as_deref(), Some("websocket"));
     // A server that goes away does not wait for it.
     let _ = app.stop().await;

@@ -161,6 +161,51 @@ async fn issue_5_the_way_out_is_a_link_that_leads_back_to_where_one_wanted_to_go
     app.stop().await;
 }
 
+/// The cookie that keeps the way back is one for all tabs; each says at the door what it was called for.
+#[tokio::test]
+async fn issue_5_each_tab_lands_on_the_page_that_it_asked_for() {
+    let app = TestApp::start().await;
+    let room = app.create_room(handing_over).await;
+    let visitor = app.visitor();
+    for page in ["/first?a=1", "/second"] {
+        let mut called = app.url().join("/rooms/room").expect("a path");
+        called.query_pairs_mut().append_pair("return", page);
+        visitor.get(called.as_str()).await.expect(200);
+    }
+    admitted(&visitor, &room).await;
+    let lands = async |told: &str| {
+        let mut door = app.url().join("/rooms/room/go").expect("a path");
+        door.query_pairs_mut().append_pair("return", told);
+        location(&visitor.get(door.as_str()).await.expect(303)).to_string()
+    };
+    for (told, page) in [
+        ("/first?a=1", "/first?a=1&"),
+        ("/second", "/second?"),
+        ("https://shop.example/third", "/third?"),
+        // What may not be led to leads to where the cookie says, as before.
+        ("https://evil.example/", "/second?"),
+        ("//evil.example/", "/second?"),
+        ("https://shop.example@evil.example/", "/second?"),
+        ("javascript:alert(1)", "/second?"),
+        ("https://shop.example/x\r\nset-cookie: a=b", "/second?"),
+        ("", "/second?"),
+    ] {
+        let to = lands(told).await;
+        let start = format!("https://shop.example{page}jari_pass=");
+        assert!(to.starts_with(&start), "{told}: {to}");
+    }
+    visitor.get("/rooms/room/go?return=/a&return=/b").await.problem(400, "bad_request");
+    // Who has no pass gets none by it, and the room's page leads nowhere else.
+    let stranger = app.visitor();
+    let to = stranger.get("/rooms/room/go?return=%2Ffirst").await.expect(303);
+    assert_eq!(location_path(&to), "/rooms/room");
+    // Nobody is held up: the same door leads on, without a token for who has no pass.
+    app.operator().set(&room, json!({"mode": "off"})).await;
+    let to = location(&stranger.get("/rooms/room/go?return=%2Ffirst").await.expect(303));
+    assert_eq!(to.as_str(), "https://shop.example/first");
+    app.stop().await;
+}
+
 /// A room whose gate is on the site's own host hands no token over.
 #[tokio::test]
 async fn issue_5_a_room_hands_a_token_over_only_where_it_is_told_to() {

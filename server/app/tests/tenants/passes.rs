@@ -5,7 +5,7 @@ use jari_testkit::{TestApp, eventually};
 use jari_units::Millis;
 use serde_json::{Value, json};
 
-use crate::{admitted, handing_over, landed, polled, reason, rival, verify};
+use crate::{admitted, handing_over, landed, leave_for_the_site, polled, reason, rival, verify};
 
 #[tokio::test]
 async fn issue_5_a_pass_is_touched_extended_and_ended_by_its_handle() {
@@ -66,6 +66,44 @@ async fn issue_5_a_pass_token_is_verified_as_often_as_it_is_good() {
     assert_eq!(told["passes"][0]["status"], "live");
     site.post("/v1/passes/end", &json!({"passes": [token]})).await.expect(200);
     assert_eq!(reason(&site.post("/v1/passes/verify", &body).await), "ended");
+    app.stop().await;
+}
+
+/// In an address it would be good for whoever the address is handed to, as often as they like.
+#[tokio::test]
+async fn issue_5_a_pass_token_is_no_landing_where_tokens_are_handed_over() {
+    let app = TestApp::start().await;
+    let room = app.create_room(handing_over).await;
+    let site = app.integrator().await;
+    let visitor = app.visitor();
+    let token = admitted(&visitor, &room).await.pass.expect("a pass").token;
+    for nonce in ["landing-1", "landing-1", "landing-2", "", "a"] {
+        assert_eq!(reason(&verify(&site, &token, nonce).await), "wrong_kind", "{nonce:?}");
+    }
+    assert_eq!(app.operator().stats(&room).await.claimed, 0, "it was no use");
+    let refused = verify(&site, &token, "landing-1").await.problem(428, "pass_required");
+    assert!(refused.detail.contains("without a nonce"), "{refused:?}");
+    // To others it is no more known than before.
+    let (_, theirs) = rival(&app, "theirs").await;
+    verify(&theirs, &token, "landing-1").await.problem(404, "unknown_pass");
+    // The way that is meant for browsers leads in, and the handle of it is good for all that follows.
+    let one_time = leave_for_the_site(&visitor, &room).await;
+    let pass: VerifiedPass = verify(&site, &one_time, "landing-1").await.expect(200).json();
+    let touched: Value =
+        site.post("/v1/passes/touch", &json!({"passes": [pass.pass]})).await.expect(200).json();
+    assert_eq!(touched["passes"][0]["status"], "live");
+    let paying = json!({"pass": pass.pass, "span_ms": 60_000});
+    site.post("/v1/passes/extend", &paying).await.expect(200);
+    site.post("/v1/passes/end", &json!({"passes": [pass.pass]})).await.expect(200);
+    // Where nothing is handed over there is no landing, and a nonce does no harm.
+    let open = app
+        .create_room(|room| {
+            room.room = "open".to_owned();
+            room.settings.rate_per_s = 1_000.0;
+        })
+        .await;
+    let token = admitted(&app.visitor(), &open).await.pass.expect("a pass").token;
+    verify(&site, &token, "landing-1").await.expect(200);
     app.stop().await;
 }
 

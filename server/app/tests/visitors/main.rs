@@ -22,6 +22,7 @@ mod redis_evicted;
 mod redis_faults;
 mod redis_releases;
 mod redis_shard;
+mod refused_pages;
 mod returns;
 mod store_down;
 mod streams;

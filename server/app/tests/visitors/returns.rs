@@ -77,3 +77,34 @@ async fn issue_5_visitors_land_where_the_tenant_allows_and_nowhere_else() {
     assert_eq!(landed(&app, "aida", back).await, "https://opera.example/aida");
     app.stop().await;
 }
+
+/// Two rooms whose ways back lead to each other's pages would lead on and on, and by themselves where nobody is held up.
+#[tokio::test]
+async fn issue_5_no_ways_back_lead_in_a_circle_over_the_pages_of_two_rooms() {
+    let app = TestApp::start().await;
+    for name in ["one", "two"] {
+        app.create_room(|room| {
+            open(room);
+            room.room = name.to_owned();
+        })
+        .await;
+    }
+    let own = app.url();
+    for (room, back) in [
+        ("one", "/rooms/two"),
+        ("two", "/rooms/one"),
+        ("one", "/rooms/two?return=%2Frooms%2Fone"),
+        ("one", "/rooms/two/plain"),
+        ("one", "/rooms/t%77o"),
+        ("one", "/x/../rooms/two"),
+        ("two", own.join("/rooms/one").expect("a path").as_str()),
+    ] {
+        assert_eq!(landed(&app, room, back).await, "/target", "{room}: {back}");
+    }
+    assert_eq!(dropped(&app).await, "7");
+    // What is no room of Jari's may be a page of the site, which is on the same host.
+    for back in ["/rooms/12", "/rooms/twofold?x=/rooms/two", "/x?y=/rooms/two"] {
+        assert_eq!(landed(&app, "one", back).await, back);
+    }
+    app.stop().await;
+}

@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod caller;
 pub(crate) mod control;
 pub(crate) mod groups;
+mod if_match;
 pub(crate) mod keys;
 pub(crate) mod live;
 pub(crate) mod rooms;

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -12,6 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use super::assets::FOR_GOOD;
 use super::encoded::Encoded;
 use super::security::protect;
+use crate::path::Path;
 
 /// Name and text of each built file; none where the page was not built.
 type Files = &'static [(&'static str, &'static str)];

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -14,6 +13,7 @@ use super::bundle;
 use super::encoded::Encoded;
 use super::language::Language;
 use super::security;
+use crate::path::Path;
 
 /// Bytes of the hash in the address: enough that two versions of one file never meet.
 const HASH_BYTES: usize = 8;

@@ -6,27 +6,43 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::header::{CACHE_CONTROL, REFERRER_POLICY};
 use http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
 
 use super::Root;
 use super::language::Language;
 use super::room_handler::missing;
 use super::security::protect;
-use crate::leaving;
+use crate::query::Query;
 use crate::request::RoomName;
 use crate::state::AppState;
+use crate::{leaving, places};
 
-/// Sends on whoever has a pass; everybody else goes to the room's page, which says how they stand.
+#[derive(Debug, Deserialize)]
+pub(super) struct GoQuery {
+    /// Where this tab's visitor wanted to go: of several tabs each has its own, and the cookie is of all.
+    #[serde(rename = "return")]
+    back: Option<String>,
+}
+
+/// Sends on whoever has a pass, or whom the room holds up no longer; everybody else goes to the room's page, which says how they
+/// stand.
 pub(super) async fn go(
     State(state): State<AppState>,
     Extension(Root(root)): Extension<Root>,
     RoomName(room): RoomName,
+    Query(query): Query<GoQuery>,
     headers: HeaderMap,
 ) -> Response {
     let language = Language::choose(None, &headers);
     let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
-    let to = match leaving::address(&state, &entry, &headers).await {
+    let wanted = query.back.as_deref();
+    let to = match leaving::address(&state, &entry, &headers, wanted).await {
         Ok(address) => address,
-        Err(_) => format!("{root}/rooms/{}", entry.definition().id),
+        Err(_) => {
+            let room = entry.definition();
+            let goes_on = places::goes_on(&state, &room, &headers, wanted);
+            goes_on.unwrap_or_else(|| format!("{root}/rooms/{}", room.id))
+        }
     };
     let mut response = protect(Redirect::to(&to).into_response());
     let told = response.headers_mut();

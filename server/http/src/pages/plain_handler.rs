@@ -48,7 +48,7 @@ pub(super) async fn show(
         cookies.extend(visitor_cookie_where_missing(&state, &headers));
     }
     cookies.extend(query.chosen(language, &state));
-    let go_to = places::goes_on(&state, &definition, &headers);
+    let go_to = places::goes_on(&state, &definition, &headers, None);
     let seen = Seen { language, place, refusal, go_to, entry: query.entry };
     with_cookies(draw(&state, (&definition, root), seen).await, cookies)
 }
@@ -68,7 +68,12 @@ pub(super) async fn join(
     let language = Language::choose(None, &headers);
     let Ok(entry) = state.room_entry(&room) else { return missing(root, language) };
     let definition = entry.definition();
-    let Ok(Form(form)) = form else { return protect(StatusCode::BAD_REQUEST.into_response()) };
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(error) => {
+            return Refusal::new(Code::BadRequest).detail(error.body_text()).into_response();
+        }
+    };
     let shown = Shown { entry_token: form.entry.as_deref(), solution: None };
     match places::join(&state, &room, &headers, shown, address).await {
         Ok(told) => back((&definition, root), told.cookies),
@@ -77,7 +82,7 @@ pub(super) async fn join(
                 language,
                 place: None,
                 refusal: Some(join_refusal(&refused)),
-                go_to: places::goes_on(&state, &definition, &headers),
+                go_to: places::goes_on(&state, &definition, &headers, None),
                 entry: form.entry,
             };
             draw(&state, (&definition, root), seen).await
@@ -102,7 +107,7 @@ pub(super) async fn leave(
         Ok(cookies) => back((&definition, root), cookies),
         Err(refused) => {
             let (refusal, go_to) =
-                (Some(refused.code()), places::goes_on(&state, &definition, &headers));
+                (Some(refused.code()), places::goes_on(&state, &definition, &headers, None));
             let seen = Seen { language, place: None, refusal, go_to, entry: None };
             draw(&state, (&definition, root), seen).await
         }

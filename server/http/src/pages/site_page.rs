@@ -1,4 +1,5 @@
-//! What a person sees whose request a protected site did not answer: why, that nothing is lost, and when to look again.
+//! What a person sees instead of the page that they asked for, of a protected site or of Jari: why, that nothing is lost,
+//! and when to look again.
 
 use std::sync::LazyLock;
 
@@ -26,9 +27,12 @@ pub(crate) fn show(code: Code, root: &str, again_s: Option<u64>, headers: &Heade
 fn words(code: Code, language: Language) -> (&'static str, &'static str) {
     let (title, text) = match code {
         Code::SiteUnavailable | Code::SiteTimeout => ("site_down_title", "site_down_text"),
-        Code::BadTarget | Code::Misdirected | Code::MethodNotAllowed | Code::LoopDetected => {
-            ("site_address_title", "site_address_text")
-        }
+        Code::BadTarget
+        | Code::BadRequest
+        | Code::NotFound
+        | Code::Misdirected
+        | Code::MethodNotAllowed
+        | Code::LoopDetected => ("site_address_title", "site_address_text"),
         Code::UnknownRoom => ("site_room_gone_title", "site_room_gone_text"),
         // Of the line or of this server; both come round by themselves.
         _ => ("site_busy_title", "site_busy_text"),

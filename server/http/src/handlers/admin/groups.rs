@@ -1,6 +1,6 @@
 //! Limit groups: what several rooms share. Which room is in which group is the room's definition.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use jari_api::admin::{GroupBody, GroupList, GroupView};
@@ -10,10 +10,12 @@ use jari_ports::LimitGroup;
 use jari_units::GroupId;
 
 use super::caller::Admin;
-use super::rooms::{invalid, match_version};
+use super::if_match::match_version;
+use super::rooms::invalid;
 use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::json_body::JsonBody;
+use crate::path::Path;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
 

@@ -1,6 +1,6 @@
 //! API keys: list, make, rotate, revoke. The key itself is in one answer only.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use jari_api::admin::{ApiKeyCreated, ApiKeyList, NewApiKeyBody, RotateBody};
@@ -16,6 +16,7 @@ use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::api_keys::{self, FreshKey};
 use crate::json_body::{JsonBody, OptionalJsonBody};
+use crate::path::Path;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
 

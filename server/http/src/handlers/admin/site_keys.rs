@@ -1,6 +1,6 @@
 //! The keys that sign tokens for a tenant's sites: list, rotate, end. A private key is in no answer.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use jari_api::admin::{RotateBody, SiteKeyList, SiteKeyView};
@@ -17,6 +17,7 @@ use super::tenants::known;
 use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::json_body::OptionalJsonBody;
+use crate::path::Path;
 use crate::problem_response::Refusal;
 use crate::site_keys::fresh;
 use crate::state::AppState;

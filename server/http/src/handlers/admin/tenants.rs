@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use jari_api::admin::{TenantBody, TenantList, TenantView};
@@ -13,10 +13,12 @@ use jari_ports::{ControlError, Tenant, TenantLimits};
 use jari_units::TenantId;
 
 use super::caller::Admin;
-use super::rooms::{check_one_line, invalid, match_version};
+use super::if_match::match_version;
+use super::rooms::{check_one_line, invalid};
 use super::trail::{Step, entry};
 use crate::answers::{json, no_content};
 use crate::json_body::JsonBody;
+use crate::path::Path;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
 

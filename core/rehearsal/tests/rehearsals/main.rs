@@ -1,4 +1,6 @@
-//! Rehearsals of known outcome, and how well estimates hold over all named curves.
+//! Rehearsals of known outcome, of rooms in their modes, and how well estimates hold over all named curves.
+
+mod modes;
 
 use jari_crowd::{Arrivals, Crowd, Curve, Habits};
 use jari_line::Settings;
@@ -27,11 +29,15 @@ fn plain() -> Habits {
     }
 }
 
+fn plain_crowd(curve: Curve, people: u32, window: Millis) -> Crowd {
+    crowd(curve, people, window, plain())
+}
+
 #[test]
 fn a_plain_crowd_drains_at_the_rate() {
     let settings =
         Settings { capacity: 100_000, rate_milli: 50_000, burst: 50, ..Settings::default() };
-    let report = run(settings, crowd(Curve::Burst, 6_000, Millis::from_secs(10), plain()));
+    let report = run(settings, plain_crowd(Curve::Burst, 6_000, Millis::from_secs(10)));
     assert_eq!(report.totals.admitted, 6_000);
     let [gave_up, turned_away] =
         [Stage::GaveUp, Stage::TurnedAway].map(|stage| report.people.count(stage));
@@ -44,7 +50,7 @@ fn a_plain_crowd_drains_at_the_rate() {
 #[test]
 fn capacity_bounds_who_is_inside() {
     let settings = Settings { capacity: 200, ..Settings::default() };
-    let report = run(settings, crowd(Curve::Stadium, 2_000, Millis::from_mins(5), plain()));
+    let report = run(settings, plain_crowd(Curve::Stadium, 2_000, Millis::from_mins(5)));
     assert_eq!(report.peak.live, 200);
     assert_eq!(report.totals.admitted, 2_000);
 }
@@ -52,7 +58,7 @@ fn capacity_bounds_who_is_inside() {
 #[test]
 fn whoever_comes_after_the_last_ticket_is_turned_away() {
     let settings = Settings { admit_total: Some(100), ..Settings::default() };
-    let report = run(settings, crowd(Curve::Ramp, 1_000, Millis::from_mins(5), plain()));
+    let report = run(settings, plain_crowd(Curve::Ramp, 1_000, Millis::from_mins(5)));
     assert_eq!(report.totals.admitted, 100);
     let turned_away = report.people.count(Stage::TurnedAway);
     assert_eq!(turned_away + report.totals.joined, 1_000);
@@ -73,7 +79,7 @@ fn a_second_chance_is_no_second_wait() {
 /// Where each is let in on the spot, the line is empty all the time, and the last has not come yet.
 #[test]
 fn the_line_is_not_empty_for_good_before_the_last_has_come() {
-    let crowd = crowd(Curve::Steady, 60, Millis::from_mins(30), plain());
+    let crowd = plain_crowd(Curve::Steady, 60, Millis::from_mins(30));
     let last = crowd.in_order_of_arrival()[59].arrives_after;
     let report = run(Settings::default(), crowd);
     assert_eq!(report.peak.waiting, 0);

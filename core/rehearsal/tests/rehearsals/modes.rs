@@ -1,23 +1,11 @@
 //! Rehearsals of rooms that queue by themselves, and of the pacer that heeds the site.
 
-use jari_crowd::{Arrivals, Crowd, Curve, Habits};
+use jari_crowd::{Crowd, Curve};
 use jari_line::{AutoQueue, Mode, PacerKind, Settings, Signal};
 use jari_rehearsal::{Plan, Report, Site, Stage, rehearse};
 use jari_units::Millis;
 
-/// People without quirks, who stay for half a minute or so.
-fn crowd(curve: Curve, people: u32, window: Millis) -> Crowd {
-    let habits = Habits {
-        impatient: 0.0,
-        idles: 0.0,
-        closes_page: 0.0,
-        no_shows: 0.0,
-        ends_visit: 1.0,
-        ..Habits::default()
-    };
-    let arrivals = Arrivals { shape: curve.shape(), window };
-    Crowd::new(20_261_201, people, arrivals, habits).expect("good habits")
-}
+use crate::plain_crowd;
 
 fn run(settings: &Settings, crowd: &Crowd, site: Option<Site>) -> Report {
     let (settings, crowd) = (settings.clone(), crowd.clone());
@@ -31,7 +19,7 @@ fn auto(capacity: u64) -> Settings {
 
 #[test]
 fn issue_5_nobody_waits_before_an_auto_room_on_a_quiet_day() {
-    let crowd = crowd(Curve::Steady, 300, Millis::from_mins(60));
+    let crowd = plain_crowd(Curve::Steady, 300, Millis::from_mins(60));
     let report = run(&auto(1_000), &crowd, None);
     assert_eq!((report.queued.walked_in, report.queued.first_after), (300, None));
     assert_eq!((report.waits.max, report.peak.waiting), (Millis::ZERO, 0));
@@ -43,7 +31,7 @@ fn issue_5_nobody_waits_before_an_auto_room_on_a_quiet_day() {
 
 #[test]
 fn issue_5_an_auto_room_queues_in_a_rush_and_walks_in_again_after_it() {
-    let crowd = crowd(Curve::Waves, 3_000, Millis::from_mins(30));
+    let crowd = plain_crowd(Curve::Waves, 3_000, Millis::from_mins(30));
     let report = run(&auto(200), &crowd, None);
     let queued = report.queued;
     assert!(report.peak.live <= 200 && report.peak.waiting > 0, "{:?}", report.peak);
@@ -59,7 +47,7 @@ fn issue_5_an_auto_room_queues_in_a_rush_and_walks_in_again_after_it() {
 /// What holds nobody up shows no line: a rehearsal is of the line that would be there.
 #[test]
 fn off_and_shadow_are_rehearsed_as_on() {
-    let crowd = crowd(Curve::Burst, 400, Millis::from_mins(1));
+    let crowd = plain_crowd(Curve::Burst, 400, Millis::from_mins(1));
     let of = |mode| run(&Settings { mode, capacity: 50, ..Settings::default() }, &crowd, None);
     let [on, off, shadow] = [Mode::On, Mode::Off, Mode::Shadow].map(of);
     assert!(on.peak.waiting > 100, "{:?}", on.peak);
@@ -73,7 +61,7 @@ fn issue_5_a_site_that_says_how_it_does_sets_the_pace() {
     let signal = Signal { start: 20, ..Signal::default() };
     let pacer = PacerKind::Signal(signal);
     let settings = Settings { capacity: 5_000, pacer, ..Settings::default() };
-    let crowd = crowd(Curve::Burst, 6_000, Millis::from_mins(2));
+    let crowd = plain_crowd(Curve::Burst, 6_000, Millis::from_mins(2));
     let rates = |report: &Report| {
         let rates = report.timeline.iter().map(|moment| moment.rate_milli / 1_000);
         (rates.clone().min().expect("moments"), rates.max().expect("moments"))
