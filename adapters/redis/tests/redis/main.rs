@@ -15,4 +15,5 @@ mod releases;
 mod several_nodes;
 mod taken;
 mod tidying;
+mod torn;
 mod way_and_clock;
