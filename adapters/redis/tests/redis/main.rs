@@ -16,4 +16,5 @@ mod script_calls;
 mod several_nodes;
 mod taken;
 mod tidying;
+mod torn;
 mod way_and_clock;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jari_conformance::clauses::subject;
 use jari_line::{
-    AdmitNow, Change, Event, JoinOutcome, Load, Loss, PassOutcome, Past, SeenBits, SeqSet, Settings,
+    AdmitNow, Change, Event, JoinOutcome, Load, Loss, PassOutcome, Past, RedeemOutcome, SeenBits,
+    SeqSet, Settings, Ticket,
 };
 use jari_ports::{LineStore, StoreError};
 use jari_redis::{RedisOptions, RedisStore};
@@ -73,6 +74,11 @@ async fn issue_4_a_room_that_an_older_release_wrote_is_served() {
     let claimed = store.claim(&room, mark, vec![pass]).await.expect("claimed").outcome;
     assert!(matches!(claimed[..], [PassOutcome::Live(grant)] if grant.claimed), "{claimed:?}");
     older();
+    let no = store.read(&room).await.expect("read").outcome.next_ticket_no(1, 1).expect("live");
+    let token = Ticket { pass, no, nonce: [7; 16] };
+    let landed = store.redeem(&room, Mark::NONE, token).await.expect("redeemed").outcome;
+    assert!(matches!(landed, RedeemOutcome::Redeemed(_)), "{landed:?}");
+    older();
     store.attend(&room, mark, 1).await.expect("attended");
     store.change(&room, mark, Change::Block(subject(4))).await.expect("changed");
     older();
@@ -114,15 +120,21 @@ async fn issue_4_what_a_newer_release_of_the_format_adds_is_passed_over() {
     let mark = store.create(&room, Settings::default()).await.expect("created").mark;
     let mut feed = store.subscribe(&room, mark.event_no).await.expect("subscribed");
     let newer = |no: u64, kind: &str| {
-        let of =
-            format!("kind {kind} in {} change announce a soon b \"\" ended \"\"", mark.incarnation);
-        let added = server
-            .ask(&format!("XADD jari:{{shop}}:ev {no}-0 {of} granted \"\" deadline 0 colour blue"));
+        let incarnation = mark.incarnation.to_string();
+        let event = [("kind", kind), ("in", &incarnation), ("change", "announce"), ("a", "soon")];
+        let more =
+            [("b", ""), ("ended", ""), ("granted", ""), ("deadline", "0"), ("colour", "blue")];
+        let (mut fields, mut word) = (String::new(), no.to_string());
+        for (name, value) in event.iter().chain(&more) {
+            fields += &format!(" {name} \"{value}\"");
+            word += &format!(" {}:{name} {}:{value}", name.len(), value.len());
+        }
+        let added = server.ask(&format!("XADD jari:{{shop}}:ev {no}-0{fields}"));
         assert_eq!(added, format!("{no}-0"));
         server.ask(&format!(
             "HSET jari:{{shop}}:s event_no {no} colour blue set_colour blue notice soon notice_at 1700000000000"
         ));
-        server.ask(&format!("SPUBLISH jari:{{shop}}:ev {no}"));
+        server.ask(&format!("SPUBLISH jari:{{shop}}:ev \"{word}\""));
     };
     newer(2, "changed");
     let event = timeout(PATIENCE, feed.next()).await.expect("it is told").expect("it is read");
@@ -181,7 +193,7 @@ async fn issue_4_no_operation_touches_a_room_of_a_newer_format() {
         claim(none, vec![pass]);
         touch(none, vec![pass]);
         extend_for_payment(none, pass, Millis(1_000));
-        redeem(none, jari_line::Ticket { pass, no: 1, nonce: [0; 16] });
+        redeem(none, Ticket { pass, no: 1, nonce: [0; 16] });
         end_pass(none, vec![pass]);
         revoke(none, one);
         change(none, Change::Pause);

@@ -31,12 +31,14 @@ const SECOND_CHANCE: Seq = 3;
 const PASSED_OVER: Seq = 4;
 const IN_LINE: [Seq; 3] = [6, 7, 8];
 const LEFT: Seq = 9;
+/// So many that every bitmap grows by them.
+const LATE: std::ops::RangeInclusive<u64> = 20..=27;
 const BLOCKED: u64 = 10;
 const ALLOWED: u64 = 11;
 /// Whose one-time token was redeemed.
 const LANDED: Seq = 1;
 
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     let secs = Millis::from_secs;
     Settings {
         capacity: 3,
@@ -49,12 +51,12 @@ fn settings() -> Settings {
     }
 }
 
-struct Scene {
-    node: Node,
+pub(crate) struct Scene {
+    pub(crate) node: Node,
     clock: Arc<SetClock>,
     landed: Ticket,
     /// What a node that followed the room knows.
-    replica: Ledger,
+    pub(crate) replica: Ledger,
 }
 
 impl Scene {
@@ -64,7 +66,7 @@ impl Scene {
         self.node.store.set_group(&group, limits, vec![self.node.room.clone()]).await.expect("set");
     }
 
-    async fn tick(&mut self) -> Result<AdmitOutcome, StoreError> {
+    pub(crate) async fn tick(&mut self) -> Result<AdmitOutcome, StoreError> {
         self.clock.advance(Millis(1_000));
         let reply = self.node.store.admit(&self.node.room, self.node.mark).await?;
         self.node.mark = reply.mark;
@@ -93,7 +95,7 @@ impl Scene {
     }
 
     /// A room with somebody in every standing.
-    async fn begin(server: &Server, room: &str) -> Scene {
+    pub(crate) async fn begin(server: &Server, room: &str) -> Scene {
         let clock = SetClock::at(START);
         let mut node = Node::new(&server.url(), room, &clock, 1);
         node.create(settings()).await;
@@ -125,7 +127,7 @@ impl Scene {
     }
 
     /// Everybody is where they were.
-    async fn is_whole(&self, name: &str) {
+    pub(crate) async fn is_whole(&self, name: &str) {
         let dump = self.dump().await;
         let waiting: Vec<Seq> = dump.w.iter().collect();
         assert_eq!(waiting, [&[SECOND_CHANCE, PASSED_OVER][..], &IN_LINE].concat(), "{name}");
@@ -138,7 +140,7 @@ impl Scene {
     }
 
     /// The room is put together from what this node knows, and people show what they hold.
-    async fn recover(&mut self, name: &str) {
+    pub(crate) async fn recover(&mut self, name: &str) {
         let loss = Loss::Seen(Past { mark: self.node.mark, origin: None });
         let (store, room) = (&self.node.store, &self.node.room);
         let begun = store.recover(room, settings(), loss, 1).await.expect("answered");
@@ -150,7 +152,7 @@ impl Scene {
         self.node.settle().await;
     }
 
-    async fn show(&mut self, replica: &Ledger) {
+    pub(crate) async fn show(&mut self, replica: &Ledger) {
         let people = INSIDE.iter().chain(&IN_LINE).chain(&[SECOND_CHANCE, PASSED_OVER]);
         let receipts = people.map(|seq| Receipt {
             subject: subject(*seq),
@@ -220,8 +222,14 @@ async fn without(server: &Server, key: &str, meanwhile: bool) {
     scene.is_whole("before").await;
     assert_eq!(server.ask(&format!("DEL jari:{{{room}}}:{key}")), ":1", "{name}");
     if meanwhile {
-        let changed = scene.change(Change::Announce("soon".into())).await;
-        assert_eq!(changed.is_ok(), key != "s", "{name}: {changed:?}");
+        // More people and more names: what is written makes the room's keys anew, as large as they should be.
+        let people = LATE.map(subject).collect();
+        let joined = scene.node.store.join(&scene.node.room, Mark::NONE, people).await;
+        assert_eq!(joined.is_ok(), key != "s", "{name}: {joined:?}");
+        for change in [Change::Block(subject(30)), Change::Allow(subject(31))] {
+            let changed = scene.change(change).await;
+            assert_eq!(changed.is_ok(), key != "s", "{name}: {changed:?}");
+        }
     }
     let ticked = scene.tick().await;
     if LINE.contains(&key) {
@@ -235,6 +243,11 @@ async fn without(server: &Server, key: &str, meanwhile: bool) {
     }
     if key == "g" {
         scene.set_group().await;
+    }
+    if meanwhile {
+        // They are gone with a recovery, unless they show what they hold.
+        let people = LATE.map(subject).collect();
+        scene.node.store.leave(&scene.node.room, Mark::NONE, people).await.expect("left");
     }
     let after = scene.tick().await.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!((after.unlisted, after.without_group), (0, false), "{name}: told once");

@@ -72,6 +72,9 @@ fn issue_5_a_site_that_says_how_it_does_sets_the_pace() {
     assert_eq!(rates(&easy).1, signal.ceiling, "it could take more all the time");
     let tight = run(&settings, &crowd, Some(Site { busy_at: 300, overloaded_at: 400 }));
     assert_eq!(rates(&tight).0, signal.floor, "it had too much");
+    let mut after = tight.timeline.iter().map(|moment| moment.rate_milli / 1_000);
+    after.find(|rate| *rate == signal.floor).expect("a moment");
+    assert!(after.any(|rate| rate > signal.floor), "and had less once people left");
     assert!(tight.peak.live < easy.peak.live / 2, "{:?} {:?}", tight.peak, easy.peak);
     assert!(tight.drained_after > easy.drained_after);
 }

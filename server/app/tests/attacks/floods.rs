@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::raw::{exchange, get, read_to_end, site_addr, status};
-use crate::{raw_http2, stage};
+use crate::stage;
 
 #[tokio::test]
 async fn issue_5_attack_a_head_that_is_too_large_is_refused_and_reaches_nobody() {
@@ -104,30 +104,6 @@ async fn issue_5_attack_bodies_that_never_end_let_go_of_the_site() {
         let answer = read_to_end(&mut socket).await;
         assert!(matches!(status(&answer), 408 | 504), "{answer}");
     }
-    eventually("the site can be reached again", async || {
-        (status(&exchange(&app, &get("/about", "")).await) == 200).then_some(())
-    })
-    .await;
-}
-
-/// Over HTTP/2 a stream of which nothing is taken is not asked for more, however long its connection lives.
-#[tokio::test]
-async fn issue_5_attack_answers_that_nobody_takes_over_http2_let_go_of_the_site() {
-    const ALL: u32 = 8;
-    let site = FakeSite::start().await;
-    let app = TestApp::builder()
-        .protect(&site)
-        .set("protect.path", "/tickets/*")
-        .set("protect.max_upstream", ALL)
-        .set("protect.idle_timeout_ms", 3_000)
-        .start()
-        .await;
-    let _held = raw_http2::taking_nothing(&app, "/download?3000000", ALL).await;
-    eventually("all of them are at the site", async || {
-        (site.seen().len() >= ALL as usize).then_some(())
-    })
-    .await;
-    assert_eq!(status(&exchange(&app, &get("/about", "")).await), 503);
     eventually("the site can be reached again", async || {
         (status(&exchange(&app, &get("/about", "")).await) == 200).then_some(())
     })

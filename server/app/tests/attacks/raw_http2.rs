@@ -44,21 +44,6 @@ pub(crate) async fn asked(app: &TestApp, fields: &[Field<'_>], body: Option<&[u8
     timeout(BYTES_MAX, answer(&mut socket)).await.expect("an answer or an end")
 }
 
-/// A connection that asks for a path on so many streams and takes not a byte of what is answered.
-pub(crate) async fn taking_nothing(app: &TestApp, path: &str, streams: u32) -> TcpStream {
-    /// `SETTINGS_INITIAL_WINDOW_SIZE` (RFC 9113, 6.5.2) of 0.
-    const NO_WINDOW: [u8; 6] = [0, 4, 0, 0, 0, 0];
-    let block: Vec<u8> = get(path, &[]).iter().flat_map(field).collect();
-    let mut bytes = PREFACE.to_vec();
-    bytes.extend(frame(SETTINGS, 0, 0, &NO_WINDOW));
-    for no in 0..streams {
-        bytes.extend(frame(HEADERS, END_STREAM | END_HEADERS, 2 * no + 1, &block));
-    }
-    let mut socket = TcpStream::connect(site_addr(app)).await.expect("it listens");
-    socket.write_all(&bytes).await.expect("it is open");
-    socket
-}
-
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("a short frame").to_be_bytes();
     let mut bytes = length[1..].to_vec();

@@ -96,7 +96,7 @@ fn is_guarded(target: &str) -> bool {
     readings(target).iter().any(|path| path.to_lowercase().starts_with("/tickets"))
 }
 
-async fn no_spelling_leaves_a_guarded_path_for_the_proxy_alone(kind: BalancerKind) {
+async fn issue_5_attack_no_spelling_leaves_a_guarded_path_for_the_proxy_alone(kind: BalancerKind) {
     let stage = Stage::start(kind).await;
     let mut faults = Vec::new();
     for target in SPELLINGS {
@@ -137,5 +137,5 @@ fn the_readings_find_a_guarded_path_in_what_a_site_could_be_sent() {
 }
 
 with_each_proxy! {
-    no_spelling_leaves_a_guarded_path_for_the_proxy_alone
+    issue_5_attack_no_spelling_leaves_a_guarded_path_for_the_proxy_alone
 }

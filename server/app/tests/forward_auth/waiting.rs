@@ -65,7 +65,7 @@ async fn a_pass_that_was_given_back_opens_nothing(kind: BalancerKind) {
 }
 
 /// What a client says of where it wanted to go counts for nothing, and no answer leads elsewhere.
-async fn no_client_tells_the_gate_another_address(kind: BalancerKind) {
+async fn issue_5_attack_no_client_tells_the_gate_another_address(kind: BalancerKind) {
     let stage = Stage::start(kind).await;
     for (name, value) in [
         ("x-original-url", "https://evil.example/"),
@@ -112,6 +112,6 @@ with_each_proxy! {
     a_browser_is_led_to_the_room_and_lands_where_it_wanted
     a_program_is_told_in_json
     a_pass_that_was_given_back_opens_nothing
-    no_client_tells_the_gate_another_address
+    issue_5_attack_no_client_tells_the_gate_another_address
     the_reserved_folder_has_nothing_of_operators
 }

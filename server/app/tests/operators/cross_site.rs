@@ -90,7 +90,7 @@ async fn forge(browser: &Visitor, call: &Keyed, method: &Method, key: &str) {
 }
 
 #[tokio::test]
-async fn issue_5_csrf_no_page_of_another_site_changes_anything_with_an_operators_browser() {
+async fn issue_5_attack_csrf_no_page_of_another_site_changes_anything_with_an_operators_browser() {
     let app = TestApp::start().await;
     let operator = app.operator();
     two_tenants(&app).await;

@@ -1,9 +1,12 @@
 //! Large bodies go through piece by piece.
 
+use std::time::Duration;
+
 use futures_util::{StreamExt, stream};
+use jari_testkit::{FakeSite, TestApp};
 use reqwest::{Body, Method};
 
-use crate::{browser, stage};
+use crate::{ask, browser, stage};
 
 const LARGE: usize = 50 * 1_024 * 1_024;
 const PIECE: usize = 64 * 1_024;
@@ -40,4 +43,24 @@ async fn bodies_of_50_mb_stream_both_ways_in_bounded_memory() {
     let growth = most.saturating_sub(before);
     println!("100 MB went through; memory grew by {} KB", growth / 1_024);
     assert!(growth < GROWTH_MAX, "{growth} bytes");
+}
+
+/// The deadline is for an answer: who sends a film over a slow line is not told that the site is slow.
+#[tokio::test]
+async fn an_upload_may_take_longer_than_an_answer() {
+    const ANSWER_MS: u64 = 1_500;
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("protect.response_timeout_ms", ANSWER_MS)
+        .start()
+        .await;
+    // Twice as long in all, and never silent for a fifth of it.
+    let pieces = stream::iter(0..10).then(async |_| {
+        tokio::time::sleep(Duration::from_millis(ANSWER_MS / 5)).await;
+        Ok::<_, std::io::Error>(vec![b'x'; PIECE])
+    });
+    let request = browser(&app).request(Method::POST, "/upload").body(Body::wrap_stream(pieces));
+    assert_eq!(ask(request).await.expect(200).text(), (10 * PIECE).to_string());
 }

@@ -38,7 +38,7 @@ async fn dribble(addr: std::net::SocketAddr) -> u16 {
 }
 
 #[tokio::test]
-async fn slow_uploads_without_a_pass_leave_the_site_to_others_and_are_given_up() {
+async fn issue_5_attack_slow_uploads_without_a_pass_leave_the_site_to_others_and_are_given_up() {
     let site = FakeSite::start().await;
     let app = TestApp::builder()
         .protect(&site)

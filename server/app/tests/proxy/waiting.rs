@@ -35,7 +35,7 @@ async fn a_browser_is_led_to_the_room_and_lands_where_it_wanted() {
 }
 
 #[tokio::test]
-async fn no_way_back_leads_away_from_the_site() {
+async fn issue_5_attack_no_way_back_leads_away_from_the_site() {
     let (_site, app) = stage().await;
     for told in [
         "https%3A%2F%2Fevil.example%2F",

@@ -69,7 +69,8 @@ fn reason(answer: &Answer) -> String {
 async fn issue_5_a_newcomer_does_the_work_once_and_never_again_while_the_place_lives() {
     let app = TestApp::start().await;
     let room = app.create_room(asks).await;
-    let visitor = somebody(&app).await;
+    let visitor = app.visitor();
+    let identity = visitor.identify().await.visitor_token;
     assert_eq!(reason(&visitor.join(&room).await), "missing");
     assert_eq!(app.operator().stats(&room).await.joined_total, 0);
     let solved = solve(&challenge(&visitor, &room).await);
@@ -80,6 +81,12 @@ async fn issue_5_a_newcomer_does_the_work_once_and_never_again_while_the_place_l
     visitor.poll(&room).await.expect(200);
     visitor.leave(&room).await.expect(204);
     assert_eq!(reason(&visitor.join(&room).await), "missing", "a new place is new work");
+    let kept = ("place", place.place_token.expect("a receipt"));
+    assert_eq!(
+        reason(&join_with_cookies(&app, &room, &identity, kept).await),
+        "missing",
+        "also for who kept the receipt"
+    );
     // Good for this identity until it ends: it gives nobody a second place.
     let second: PlaceView = join_with(&visitor, &room, &solved).await.expect(201).json();
     assert_eq!((second.seq, app.operator().stats(&room).await.waiting), (place.seq + 1, 1));
@@ -100,10 +107,24 @@ async fn issue_5_whoever_is_inside_joins_by_the_pass_alone() {
     })
     .await;
     // The same person without the place's receipt: identity and pass are left of the cookies.
+    let _ = join_with_cookies(&app, &room, &identity, ("pass", pass.clone())).await.expect(200);
+    // It says nothing of anybody else, whoever may have it.
+    let other = app.visitor().identify().await.visitor_token;
+    let borrowed = join_with_cookies(&app, &room, &other, ("pass", pass)).await;
+    assert_eq!(reason(&borrowed), "missing");
+}
+
+/// Joins with these cookies alone: an identity, and a token of this kind.
+async fn join_with_cookies(
+    app: &TestApp,
+    room: &str,
+    identity: &str,
+    (kind, token): (&str, String),
+) -> Answer {
     let path = format!("/v1/rooms/{room}/places");
-    let cookies = format!("jari_visitor={identity}; jari_pass_{room}={pass}");
-    let bare = app.visitor().request(Method::POST, &path).header("cookie", cookies);
-    assert_eq!(bare.send().await.expect("the server answers").status(), 200);
+    let cookies = format!("jari_visitor={identity}; jari_{kind}_{room}={token}");
+    let request = app.visitor().request(Method::POST, &path).header("cookie", cookies);
+    Answer::read(request.send().await.expect("the server answers")).await
 }
 
 #[tokio::test]

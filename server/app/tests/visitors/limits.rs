@@ -1,6 +1,6 @@
 //! Asking or joining too fast: told when to come back, and others are not held to it.
 
-use jari_api::PlaceView;
+use jari_api::{Identity, PlaceView};
 use jari_testkit::{TestApp, eventually};
 use reqwest::Method;
 
@@ -78,6 +78,33 @@ async fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
         let answer = request.send().await.expect("the server answers");
         assert_eq!(answer.status(), status, "{from}");
     }
+}
+
+/// A site that sends its members here answers for them: they come from wherever they are.
+#[tokio::test]
+async fn issue_5_whom_a_tenant_vouches_for_is_no_newcomer_of_an_address() {
+    let app = TestApp::builder()
+        .set("http.newcomer_limit_per_minute", 1)
+        .set("http.newcomer_limit_burst", 1)
+        .start()
+        .await;
+    let members = app
+        .create_room(|room| {
+            still(room);
+            room.room = "members".to_owned();
+            room.identity = Identity::Entry;
+        })
+        .await;
+    let tenant = app.integrator().await;
+    for name in ["kim", "lee", "park"] {
+        let entry = tenant.entry(&members, name).await;
+        app.visitor().join_with(&members, &entry).await.expect(201);
+    }
+    let room = app.create_room(still).await;
+    app.visitor().wait_in(&room).await;
+    let stranger = app.visitor();
+    stranger.identify().await;
+    stranger.join(&room).await.problem(429, "too_many_newcomers");
 }
 
 #[tokio::test]

@@ -75,6 +75,30 @@ async fn newcomers_walk_in_to_a_quiet_auto_room_and_then_queue() {
 }
 
 /// Nobody who was here long ago is served by a clock of long ago.
+/// Proxies take them one by one from an answer that they keep to themselves; in one that reaches a browser, scripts could
+/// read what a cookie hides from them. A proxy that hands on the first alone hands on what lets them in again.
+#[tokio::test]
+async fn issue_5_cookies_stand_apart_for_proxies_and_the_pass_comes_first() {
+    let app = TestApp::start().await;
+    let room = app.create_room(auto).await;
+    let answer = app.visitor().gate(&room).await.expect(204);
+    let cookies: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+    let apart = ["jari-set-pass", "jari-set-place", "jari-set-visitor"];
+    assert_eq!(cookies, apart.map(|name| &answer.headers[name]));
+    let begins = ["jari_pass_room=", "jari_place_room=", "jari_visitor="];
+    for (cookie, begin) in cookies.iter().zip(begins) {
+        assert!(cookie.to_str().expect("text").starts_with(begin), "{cookies:?}");
+    }
+    // A browser gets this one: who is inside is sent to where they wanted.
+    let led = app.visitor().request(Method::GET, &format!("/v1/gate/{room}?passed=307"));
+    let led = led.header("x-original-url", "/x").send().await.expect("the server answers");
+    assert_eq!(
+        (led.status().as_u16(), led.headers().get_all("set-cookie").iter().count()),
+        (307, 3)
+    );
+    assert!(apart.iter().all(|name| !led.headers().contains_key(*name)), "{led:?}");
+}
+
 #[tokio::test]
 async fn an_auto_room_that_nobody_was_in_for_hours_lets_in_at_once() {
     let app = TestApp::start().await;

@@ -113,3 +113,22 @@ async fn issue_4_people_whose_block_redis_threw_away_are_told_of() {
     other.stop().await;
     app.stop().await;
 }
+
+/// Control knows the group: nobody has to notice that the room's word of it is gone, and nobody waits for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn issue_4_a_group_that_redis_threw_away_is_told_again() {
+    let redis = Server::start(Kind::Redis);
+    let app = TestApp::builder().set("store.url", redis.url()).start().await;
+    let limits = json!({"capacity": 9, "rate_per_s": 100, "burst": 9});
+    app.operator().put("/v1/admin/groups/till", &limits).await.expect(200);
+    let room = app.create_room(|room| room.group = Some("till".to_owned())).await;
+    app.visitor().wait_in(&room).await;
+    let there = format!("EXISTS jari:{{{room}}}:g");
+    eventually("the room knows its group", async || (redis.ask(&there) == ":1").then_some(()))
+        .await;
+    assert_eq!(redis.ask(&format!("DEL jari:{{{room}}}:g")), ":1");
+    // Somebody is in the room, so that it is ticked.
+    app.visitor().wait_in(&room).await;
+    eventually("it is told again", async || (redis.ask(&there) == ":1").then_some(())).await;
+    app.stop().await;
+}

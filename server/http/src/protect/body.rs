@@ -285,6 +285,25 @@ mod tests {
         assert_eq!(pieces.strong_count(), 1);
     }
 
+    /// A report that a site makes while it is read may take its time between two lines.
+    #[tokio::test(start_paused = true)]
+    async fn each_piece_of_an_answer_gives_the_whole_time_again() {
+        let limit = Duration::from_secs(10);
+        let slow = futures_util::stream::unfold(0, move |no| async move {
+            tokio::time::sleep(limit * 9 / 10).await;
+            (no < 4).then(|| (Ok::<_, Error>(Bytes::from_static(b"a")), no + 1))
+        });
+        let (out, _unread) = tokio::sync::mpsc::channel(1);
+        let source = Pieces { out, left: 0, alarm: Alarm::new(Instant::now()) };
+        let mut body = Download::new(Body::from_stream(slow), limit, source);
+        let mut count = 0;
+        while let Some(piece) = body.frame().await {
+            piece.expect("it is not cut");
+            count += 1;
+        }
+        assert_eq!(count, 4);
+    }
+
     /// An upload of so many bytes a second, and when it was given up.
     async fn trickled(bytes: usize, seconds: usize) -> Option<Duration> {
         let trickle = futures_util::stream::unfold(0, move |no| async move {

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
@@ -22,7 +22,6 @@ use super::addressed::{self, Addressed, bad};
 use super::body::Download;
 use super::events::{self, Events};
 use super::options::HostHeader;
-use super::pumped::Pumped;
 use super::slots::Holder;
 use super::tunnel::Agreement;
 use super::upstream::Failed;
@@ -141,7 +140,6 @@ async fn send(
         Some((room, Passage::Admitted { pass, .. })) => Holder::pass(&room.id, *pass),
         _ => Holder::Address(limit_key(client_from(peer, &parts.headers, state))),
     };
-    let version = parts.version;
     let parts = onward::request(state, site, (parts, peer), addressed, passage.as_ref())?;
     let (mut answer, exchange) = site.upstream.send(worker, (parts, body), holder).await?;
     let limits = site.options.limits;
@@ -174,15 +172,10 @@ async fn send(
             Err(Failed::Broken.into())
         }
         (None, _) => {
-            let is_whole = body.is_end_stream();
             let body = Download::new(body, limits.idle, exchange);
             let body = match events::is_event_stream(&head.headers) {
                 true => Body::new(Events::new(body, state.clone(), holding)),
                 false => Body::new(body),
-            };
-            let body = match version == Version::HTTP_2 && !is_whole {
-                true => Body::new(Pumped::new(body, limits.idle)),
-                false => body,
             };
             Ok(Response::from_parts(head, body))
         }
