@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use futures_util::{StreamExt, stream};
@@ -161,7 +161,11 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     match path.rsplit('/').next().unwrap_or_default() {
         "upload" => upload(request).await,
         "download" => download(query.as_deref()),
-        "socket" => socket(request),
+        "socket" => socket(request, HeaderValue::from_static("websocket")),
+        "switch" => match request.headers().get(UPGRADE).cloned() {
+            Some(protocol) => socket(request, protocol),
+            None => "as it was".into_response(),
+        },
         "events" => events(Some(3)),
         "ticks" => events(None),
         "drip" => drip(query.as_deref()),
@@ -169,7 +173,8 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         "cookies" => cookies(),
         "hold" => hold(query.as_deref()).await,
         "fail" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        "away" => (StatusCode::FOUND, [("location", format!("http://{}/home", host(&request)))])
+        // As sites do that write an address by hand: with letters that are no ASCII.
+        "away" => (StatusCode::FOUND, [("location", format!("http://{}/home?표", host(&request)))])
             .into_response(),
         _ => format!("the site's {path}").into_response(),
     }
@@ -212,7 +217,7 @@ fn download(query: Option<&str>) -> Response {
 }
 
 /// Switches, and then sends back whatever comes. The frames of RFC 6455 are for the two ends.
-fn socket(mut request: Request) -> Response {
+fn socket(mut request: Request, protocol: HeaderValue) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
@@ -224,7 +229,7 @@ fn socket(mut request: Request) -> Response {
             }
         }
     });
-    let headers = [(CONNECTION, "upgrade"), (UPGRADE, "websocket")];
+    let headers = [(CONNECTION, HeaderValue::from_static("upgrade")), (UPGRADE, protocol)];
     (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
 }
 

@@ -28,6 +28,7 @@ use crate::answers::with_cookies;
 use crate::cors;
 use crate::directory::RoomEntry;
 use crate::gate::{self, Holding, Passage};
+use crate::header_text::address;
 use crate::problem_response::Refusal;
 use crate::reader::Reader;
 use crate::request::client_from;
@@ -179,8 +180,8 @@ fn lead_to_public(site: &Site, headers: &mut HeaderMap) {
     if site.options.host_header == HostHeader::Keep {
         return;
     }
-    let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let Some(url) = location.and_then(|text| Url::parse(text).ok()) else { return };
+    let location = headers.get(LOCATION).and_then(address);
+    let Some(url) = location.and_then(|text| Url::parse(&text).ok()) else { return };
     if url.origin() == site.options.upstream.origin() {
         let public = site.options.public_url.as_str().trim_end_matches('/');
         let rest = &url[url::Position::BeforePath..];
