@@ -49,6 +49,8 @@ pub(crate) struct Door {
 #[derive(Debug)]
 pub struct ProtectedSite {
     pub addr: SocketAddr,
+    /// Whether TLS is spoken there, and not before it.
+    pub tls: bool,
     /// What visitors type; no slash at the end.
     pub public_url: Url,
     pub upstream: Url,
@@ -82,6 +84,7 @@ impl Door {
         let Door { listener, addr, options, tls } = self;
         let ProtectOptions { upstream, public_url, rules, .. } = options.clone();
         let state = state.clone();
+        let has_tls = tls.is_some();
         let tls = tls.map(|(certificate, acceptor)| {
             let renewing = certificate.keep_renewing(state.metrics.clone());
             tokio::spawn(stop.clone().run_until_cancelled_owned(renewing));
@@ -93,7 +96,7 @@ impl Door {
             }
         });
         tracing::info!(%addr, %upstream, "protecting {upstream} on {addr}");
-        ProtectedSite { addr, public_url, upstream, rules, made, task }
+        ProtectedSite { addr, tls: has_tls, public_url, upstream, rules, made, task }
     }
 }
 

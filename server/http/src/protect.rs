@@ -17,6 +17,7 @@ mod pool;
 mod pulse;
 mod slots;
 mod stay;
+mod taken;
 mod told;
 mod troubles;
 mod tunnel;

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Version};
 use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
@@ -21,6 +21,7 @@ use super::addressed::{self, Addressed, bad};
 use super::body::Download;
 use super::events::{self, Events};
 use super::options::HostHeader;
+use super::taken::Taken;
 use super::tunnel::Agreement;
 use super::upstream::Failed;
 use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
@@ -133,6 +134,7 @@ async fn send(
         .map(|(room, passage)| Holding::of(state, &room.id, &parts.headers, passage));
     let has_pass = matches!(passage, Some((_, Passage::Admitted { .. })));
     let guest = (!has_pass).then(|| client_from(peer, &parts.headers, state));
+    let by_http2 = parts.version == Version::HTTP_2;
     let parts = onward::request(state, site, (parts, peer), addressed, passage.as_ref())?;
     let (mut answer, exchange) = site.upstream.send(parts, body, guest).await?;
     let limits = site.options.limits;
@@ -169,6 +171,11 @@ async fn send(
             let body = match events::is_event_stream(&head.headers) {
                 true => Body::new(Events::new(body, state.clone(), holding)),
                 false => Body::new(body),
+            };
+            // Over HTTP/1 the connection itself notices who takes nothing.
+            let body = match by_http2 && !body.is_end_stream() {
+                true => Body::new(Taken::or_let_go(body, limits.idle)),
+                false => body,
             };
             Ok(Response::from_parts(head, body))
         }
