@@ -11,11 +11,11 @@ use http::{HeaderMap, HeaderValue};
 ///
 /// Whoever sends a header may write any byte into an element of their own, and proxies, browsers and scripts of a site append
 /// to the same line. So a line is never read, or left out, as a whole.
-pub(crate) fn elements<'a>(
-    headers: &'a HeaderMap,
+pub(crate) fn elements(
+    headers: &HeaderMap,
     name: impl AsHeaderName,
     separator: u8,
-) -> impl Iterator<Item = Option<&'a str>> {
+) -> impl Iterator<Item = Option<&str>> {
     let lines = headers.get_all(name).into_iter();
     lines.flat_map(move |line| parts(line, separator))
 }
