@@ -2,7 +2,6 @@
 
 import os
 import sys
-from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -50,8 +49,7 @@ class Site(BaseHTTPRequestHandler):
         others = urlencode([(name, value) for name, value in query if name != TOKEN])
         # The token goes from the address, so that it is neither bookmarked nor sent on.
         here = self.own + asked.path + (f"?{others}" if others else "")
-        cookie = SimpleCookie(self.headers.get("cookie", "")).get(COOKIE)
-        person = cookie and self.sessions.find(cookie.value)
+        person = self.sessions.find(self.cookie())
         token = dict(query).get(TOKEN)
         if token is not None:
             self.land(token, here, person)
@@ -59,6 +57,11 @@ class Site(BaseHTTPRequestHandler):
             inside(person)
         else:
             self.away(self.jari.room_page(here))
+
+    def cookie(self):
+        """Ours, among whatever the browser has: SimpleCookie would read none once one has letters that are no ASCII."""
+        pairs = [pair.strip() for pair in self.headers.get("cookie", "").split(";")]
+        return next((pair[len(COOKIE) + 1:] for pair in pairs if pair.startswith(COOKIE + "=")), None)
 
     def land(self, token, here, person):
         try:

@@ -76,6 +76,11 @@ local make_so = {
   sold_out = function() put('sold_out', a) end,
 }
 
+if (kind == 'block' or kind == 'allow') and taken.lacks_people() then
+  -- Whose place it ends, or calls, may not be known: as `intact` has it for other calls on a person.
+  redis.call('UNLINK', S)
+  return { 'unknown' }
+end
 if is_so_already[kind]() then return answer('unchanged') end
 local ended, granted, deadline = {}, {}, claim_deadline()
 if kind == 'block' then

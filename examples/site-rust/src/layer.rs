@@ -149,7 +149,10 @@ fn take_token(url: &mut Url) -> Option<String> {
 }
 
 fn session(headers: &HeaderMap) -> Option<&str> {
-    let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';'));
-    pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+    let lines = headers.get_all(COOKIE).into_iter();
+    // Each for itself: other cookies of the site may have letters in them that are no ASCII.
+    let mut pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    pairs.find_map(|pair| {
+        std::str::from_utf8(pair).ok()?.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('=')
+    })
 }

@@ -1,6 +1,8 @@
 //! The certificate that a protected site's visitors are shown: read again when its files change, while connections go on. A
 //! new one that cannot be used changes nothing.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +12,13 @@ use jari_config::TlsFiles;
 use jari_http::metrics::Metrics;
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
+use crate::hangups::Hangups;
 use crate::tls::{TlsError, certificates, not_pem, provider, read};
 
 const CERT: &str = "protect.tls_cert";
@@ -113,9 +116,19 @@ impl Certificate {
 
 /// What the files have now, and whether it can be used.
 fn look(files: &TlsFiles) -> (Content, Result<CertifiedKey, TlsError>) {
-    match read(CERT, &files.cert).and_then(|cert| Ok((cert, read(KEY, &files.key)?))) {
+    let file = |key, path: &Path| regular(key, path).and_then(|()| read(key, path));
+    match file(CERT, &files.cert).and_then(|cert| Ok((cert, file(KEY, &files.key)?))) {
         Ok((cert, key)) => (Some(digest(&cert, &key)), pair(files, &cert, &key)),
         Err(error) => (None, Err(error)),
+    }
+}
+
+/// A pipe would be read once, and waited for the second time, for ever.
+fn regular(key: &'static str, path: &Path) -> Result<(), TlsError> {
+    let unread = |source| not_pem(key, path)(pem::Error::Io(source));
+    match std::fs::metadata(path).map_err(unread)?.is_file() {
+        true => Ok(()),
+        false => Err(unread(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))),
     }
 }
 
@@ -153,46 +166,23 @@ impl Looks {
     }
 }
 
-/// SIGHUP, by which services are told to read again what they have read.
-#[derive(Debug)]
-struct Hangups(#[cfg(unix)] Option<tokio::signal::unix::Signal>);
-
-impl Hangups {
-    #[cfg(unix)]
-    fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        let hangups = signal(SignalKind::hangup());
-        if let Err(error) = &hangups {
-            tracing::warn!(%error, "SIGHUP is not listened to: {error}");
-        }
-        Hangups(hangups.ok())
-    }
-
-    #[cfg(not(unix))]
-    fn new() -> Self {
-        Hangups()
-    }
-
-    #[cfg(unix)]
-    async fn next(&mut self) {
-        let heard = match &mut self.0 {
-            Some(hangups) => hangups.recv().await,
-            None => None,
-        };
-        if heard.is_none() {
-            std::future::pending::<()>().await;
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self) {
-        std::future::pending::<()>().await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A look that waits would be the last one.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_no_certificate() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cert = folder.path().join("cert.pem");
+        let made = std::process::Command::new("mkfifo").arg(&cert).status();
+        assert!(made.expect("there is a mkfifo command").success());
+        let (content, pair) = look(&TlsFiles { key: cert.clone(), cert });
+        assert_eq!(content, None);
+        let error = pair.expect_err("it is none").to_string();
+        assert!(error.contains("no regular file") && error.contains("cert.pem"), "{error}");
+    }
 
     #[test]
     fn a_change_is_taken_once_when_it_stays_and_at_once_when_asked_for() {

@@ -7,6 +7,7 @@ mod certificate;
 pub mod cli;
 pub mod demo;
 mod file_size;
+mod hangups;
 mod lines;
 mod lines_apart;
 mod logging;

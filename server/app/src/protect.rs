@@ -51,6 +51,8 @@ pub(crate) struct Door {
 #[derive(Debug)]
 pub struct ProtectedSite {
     pub addr: SocketAddr,
+    /// Whether TLS is spoken there, and not before it.
+    pub tls: bool,
     /// What visitors type; no slash at the end.
     pub public_url: Url,
     pub upstream: Url,
@@ -88,6 +90,7 @@ impl Door {
         let workers = Arc::new(workers);
         let ProtectOptions { upstream, public_url, rules, .. } = options.clone();
         let state = state.clone();
+        let has_tls = tls.is_some();
         let tls = tls.map(|(certificate, acceptor)| {
             let renewing = certificate.keep_renewing(state.metrics.clone());
             tokio::spawn(stop.clone().run_until_cancelled_owned(renewing));
@@ -100,7 +103,16 @@ impl Door {
             }
         });
         tracing::info!(%addr, %upstream, "protecting {upstream} on {addr}");
-        ProtectedSite { addr, public_url, upstream, rules, made, task, _workers: workers }
+        ProtectedSite {
+            addr,
+            tls: has_tls,
+            public_url,
+            upstream,
+            rules,
+            made,
+            task,
+            _workers: workers,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use http::HeaderMap;
 use http::header::FORWARDED;
 use ipnet::IpNet;
 
+use crate::header_text::elements;
 use crate::options::ForwardedHeader;
 
 /// Addresses in one header at most: nobody runs more proxies in a row; the rest was invented by the client.
@@ -46,8 +47,6 @@ fn hops(headers: &HeaderMap, header: ForwardedHeader) -> Vec<Option<IpAddr>> {
         ForwardedHeader::XForwardedFor => "x-forwarded-for",
         ForwardedHeader::Forwarded => FORWARDED.as_str(),
     };
-    let lines = headers.get_all(name).into_iter();
-    let elements = lines.flat_map(|line| line.to_str().unwrap_or("").split(','));
     let address = |element: &str| match header {
         ForwardedHeader::XForwardedFor => address(element),
         ForwardedHeader::Forwarded => {
@@ -56,7 +55,8 @@ fn hops(headers: &HeaderMap, header: ForwardedHeader) -> Vec<Option<IpAddr>> {
             address(node.trim_matches('"'))
         }
     };
-    elements.map(address).collect()
+    // One by one: a client who begins the line with bytes that are no text would else be taken for the proxy.
+    elements(headers, name, b',').map(|element| element.and_then(address)).collect()
 }
 
 /// An address with or without a port, IPv6 with or without brackets.
@@ -124,6 +124,25 @@ mod tests {
             ("10.0.0.1", vec!["10.0.0.5, 10.0.0.4"], "10.0.0.5"),
         ] {
             assert_eq!(client(peer, "x-forwarded-for", &lines, XForwardedFor), want, "{lines:?}");
+        }
+    }
+
+    /// A proxy appends to what the client wrote, in the same line.
+    #[test]
+    fn what_a_client_wrote_hides_no_address_behind_it() {
+        use ForwardedHeader::{Forwarded, XForwardedFor};
+        let trusted = ["10.0.0.0/8".parse().expect("a net")];
+        let peer = "10.0.0.1".parse().expect("an address");
+        for (name, header, line) in [
+            ("x-forwarded-for", XForwardedFor, &b"\xff, 1.2.3.4, 10.0.0.2"[..]),
+            ("x-forwarded-for", XForwardedFor, "홍, 1.2.3.4".as_bytes()),
+            ("forwarded", Forwarded, b"for=\xff, for=1.2.3.4"),
+            ("forwarded", Forwarded, b"\xff=1, for=1.2.3.4;by=10.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append(name, HeaderValue::from_bytes(line).expect("a value"));
+            let client = client_address(peer, &headers, &trusted, header);
+            assert_eq!(client.to_string(), "1.2.3.4", "{}", String::from_utf8_lossy(line));
         }
     }
 

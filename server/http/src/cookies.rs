@@ -4,6 +4,8 @@ use http::HeaderMap;
 use http::header::{COOKIE, HeaderName, HeaderValue};
 use jari_units::{Millis, RoomId};
 
+use crate::header_text::elements;
+
 /// Cookies of one name that are looked at: each costs a check of its signature, and a browser has two or three at most.
 const SAME_NAME_MAX: usize = 8;
 
@@ -38,10 +40,9 @@ impl CookieKind<'_> {
     /// domain can set one of this name too, and only the signature tells which is ours.
     pub(crate) fn read(self, headers: &HeaderMap, secure: bool) -> impl Iterator<Item = &str> {
         let name = self.name(secure);
-        let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-        let pairs = lines.flat_map(|line| line.split(';'));
-        pairs
-            .filter_map(move |pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='))
+        // The site's own cookies are on the same line, with whatever its scripts have written into them.
+        elements(headers, COOKIE, b';')
+            .filter_map(move |pair| pair?.strip_prefix(&*name)?.strip_prefix('='))
             .take(SAME_NAME_MAX)
     }
 
@@ -114,6 +115,21 @@ mod tests {
         assert_eq!(read(place, true), ["z"]);
         assert!(read(CookieKind::Pass(&room), false).is_empty());
         assert!(read(CookieKind::Visitor, false).is_empty());
+    }
+
+    /// Scripts of a site may set any text, which browsers send as it is.
+    #[test]
+    fn a_cookie_that_is_no_ascii_hides_none_beside_it() {
+        for line in [
+            "name=홍길동; jari_visitor=a; b=c; jari_visitor=b".as_bytes(),
+            b"n=\xe9;jari_visitor=a;jari_visitor=\xff; jari_visitor=b",
+            b"jari_visitor=a; jari_visitor=b; \xff",
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append(COOKIE, HeaderValue::from_bytes(line).expect("a value"));
+            let read: Vec<_> = CookieKind::Visitor.read(&headers, false).collect();
+            assert_eq!(read, ["a", "b"], "{}", String::from_utf8_lossy(line));
+        }
     }
 
     #[test]

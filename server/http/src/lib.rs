@@ -24,6 +24,7 @@ mod first_room;
 mod gate;
 mod guard;
 mod handlers;
+mod header_text;
 mod identity;
 mod jitter;
 mod join_limit;

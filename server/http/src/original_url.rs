@@ -1,6 +1,7 @@
 //! Where a request that the gate refused wanted to go, and the room's address that leads back there. Which addresses may be
 //! led to is judged in `jari_gate`; here are the places that such an address comes from and goes to.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, HeaderValue};
@@ -11,6 +12,7 @@ use url::{Url, form_urlencoded};
 
 use crate::cookies::CookieKind;
 use crate::directory::RoomDirectory;
+use crate::header_text::address;
 use crate::identity::PLACE_COOKIE_TTL;
 use crate::options::HttpOptions;
 use crate::protect::PREFIX;
@@ -136,8 +138,8 @@ impl<'a> WaysBack<'a> {
 
 /// What was asked for, as a proxy that asks the gate says it.
 #[must_use]
-pub(crate) fn original(headers: &HeaderMap) -> Option<&str> {
-    let mut told = HEADERS.iter().filter_map(|name| headers.get(*name)?.to_str().ok());
+pub(crate) fn original(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    let mut told = HEADERS.iter().filter_map(|name| address(headers.get(*name)?));
     told.find(|text| !text.is_empty())
 }
 

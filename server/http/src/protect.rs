@@ -19,6 +19,7 @@ mod pools;
 mod pulse;
 mod slots;
 mod stay;
+mod taken;
 mod told;
 mod troubles;
 mod tunnel;

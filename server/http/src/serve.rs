@@ -58,7 +58,8 @@ pub async fn serve_site(
 ) -> io::Result<()> {
     let runtimes = workers.runtimes();
     let routes = SiteRoutes::new(state.clone(), options, runtimes.len()).into_iter();
-    let lanes = routes.zip(runtimes).map(|(routes, worker)| Lane { routes, worker: worker.clone() });
+    let lanes =
+        routes.zip(runtimes).map(|(routes, worker)| Lane { routes, worker: worker.clone() });
     let spared = state.options.connections.spared_by_site();
     let speech = Speech { switches: true, tls, spared };
     serve_until_drained(state, listener, lanes.collect(), speech).await

@@ -112,4 +112,3 @@ fn service(routes: impl Routes, peer: SocketAddr, way_out: WayOut) -> impl HttpS
         async move { Ok(answer.await) }
     })
 }
-

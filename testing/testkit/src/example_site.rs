@@ -99,6 +99,12 @@ impl ExampleSite {
         let landed = browser.get(landing.as_str()).await.expect(303);
         assert_eq!(location(&landed), wanted, "the token is out of the address");
         assert!(is_inside(&browser.get(wanted.as_str()).await), "{}", self.output());
+        // Whatever else of the site's own the browser has, before and behind it on the line.
+        let session = landed.header("set-cookie").and_then(|set| set.split(';').next());
+        let cookies = format!("name=홍길동; {}; b=é", session.expect("a session"));
+        let beside = browser.request(Method::GET, wanted.as_str()).header("cookie", cookies);
+        let beside = beside.send().await.expect("the site answers");
+        assert!(is_inside(&Answer::read(beside).await), "{}", self.output());
         Guest { browser, landing, pass_token: pass.token }
     }
 

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, UPGRADE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use futures_util::{StreamExt, stream};
@@ -161,7 +161,11 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     match path.rsplit('/').next().unwrap_or_default() {
         "upload" => upload(request).await,
         "download" => download(query.as_deref()),
-        "socket" => socket(request),
+        "socket" => socket(request, HeaderValue::from_static("websocket")),
+        "switch" => match request.headers().get(UPGRADE).cloned() {
+            Some(protocol) => socket(request, protocol),
+            None => "as it was".into_response(),
+        },
         "events" => events(Some(3)),
         "ticks" => events(None),
         "drip" => drip(query.as_deref()),
@@ -169,7 +173,8 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         "cookies" => cookies(),
         "hold" => hold(query.as_deref()).await,
         "fail" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        "away" => (StatusCode::FOUND, [("location", format!("http://{}/home", host(&request)))])
+        // As sites do that write an address by hand: with letters that are no ASCII.
+        "away" => (StatusCode::FOUND, [("location", format!("http://{}/home?표", host(&request)))])
             .into_response(),
         _ => format!("the site's {path}").into_response(),
     }
@@ -212,7 +217,7 @@ fn download(query: Option<&str>) -> Response {
 }
 
 /// Switches, and then sends back whatever comes. The frames of RFC 6455 are for the two ends.
-fn socket(mut request: Request) -> Response {
+fn socket(mut request: Request, protocol: HeaderValue) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
@@ -225,8 +230,9 @@ fn socket(mut request: Request) -> Response {
         }
     });
     // The answer to the key, as each site gives one; nobody here checks it.
-    let accept = (SEC_WEBSOCKET_ACCEPT, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    let headers = [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), accept];
+    let accept = HeaderValue::from_static("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    let connection = (CONNECTION, HeaderValue::from_static("upgrade"));
+    let headers = [connection, (UPGRADE, protocol), (SEC_WEBSOCKET_ACCEPT, accept)];
     (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
 }
 

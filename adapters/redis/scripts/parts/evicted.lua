@@ -14,9 +14,8 @@ function evicted.is_torn()
   if room.waiting > 0 and not is_whole(W) then return true end
   if inside ~= redis.call('ZCARD', UN) + redis.call('ZCARD', CL) then return true end
   if not is_recovering() and people > 0 and redis.call('EXISTS', SUBJ, FREE) == 0 then return true end
-  if taken.pass or taken.free then return true end
-  if people > 0 and (taken.subj or taken.w or taken.once or not is_whole(ONCE)) then return true end
-  return is_recovering() and (taken.known or taken.shown or taken.held or taken.receipts) ~= nil
+  if people > 0 and not is_whole(ONCE) then return true end
+  return taken.lacks_people()
 end
 
 -- Nobody waits and nobody is inside: nothing is lost with bitmaps that held nothing.

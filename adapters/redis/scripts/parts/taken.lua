@@ -22,3 +22,12 @@ do
     end
   end
 end
+
+-- Whether people are missing by it: who waits, who is inside, who has which place or is on a second chance; while the room
+-- recovers also what was told of them. With the names, for a script may have 200 of its own at most.
+function taken.lacks_people()
+  if taken.pass or taken.free then return true end
+  local line = taken.subj or taken.w or taken.once
+  if line and room.waiting + redis.call('HLEN', PASS) > 0 then return true end
+  return is_recovering() and (taken.known or taken.shown or taken.held or taken.receipts) ~= nil
+end

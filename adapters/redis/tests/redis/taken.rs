@@ -277,6 +277,43 @@ async fn issue_4_what_is_done_before_the_tick_hides_no_missing_key() {
     }
 }
 
+/// An operation on one person, and whether the store answered it.
+async fn asked_of(scene: &Scene, call: &str) -> Result<(), StoreError> {
+    let (store, room, mark) = (&scene.node.store, &scene.node.room, Mark::NONE);
+    let (inside, waiting) = (scene.pass(2), vec![subject(6)]);
+    match call {
+        "join" => store.join(room, mark, waiting).await.map(drop),
+        "leave" => store.leave(room, mark, waiting).await.map(drop),
+        "revoke" => store.revoke(room, mark, vec![subject(2)]).await.map(drop),
+        "block" => store.change(room, mark, Change::Block(subject(6))).await.map(drop),
+        "claim" => store.claim(room, mark, vec![inside]).await.map(drop),
+        "touch" => store.touch(room, mark, vec![inside]).await.map(drop),
+        "extend" => store.extend_for_payment(room, mark, inside, Millis(1_000)).await.map(drop),
+        "redeem" => store.redeem(room, mark, scene.landed).await.map(drop),
+        "end" => store.end_pass(room, mark, vec![inside]).await.map(drop),
+        other => panic!("there is no {other}"),
+    }
+}
+
+/// Before the tick finds it: a room that lacks people would call them gone, and acknowledge what their recovery undoes.
+#[tokio::test]
+async fn issue_4_a_room_that_lacks_people_answers_nobody() {
+    const CALLS: [&str; 9] =
+        ["join", "leave", "revoke", "block", "claim", "touch", "extend", "redeem", "end"];
+    let server = Server::start(Kind::Redis);
+    for key in ["o", "pass", "subj", "w"] {
+        for call in CALLS {
+            let (room, name) = (format!("shop-{key}-{call}"), format!("{call} without {key}"));
+            let mut scene = Scene::begin(&server, &room).await;
+            assert_eq!(server.ask(&format!("DEL jari:{{{room}}}:{key}")), ":1", "{name}");
+            let answered = asked_of(&scene, call).await;
+            assert!(matches!(answered, Err(StoreError::UnknownRoom(_))), "{name}: {answered:?}");
+            scene.recover(&name).await;
+            scene.is_whole(&name).await;
+        }
+    }
+}
+
 /// All that tells of passes at once: each of these keys agrees with the others that nobody is inside.
 #[tokio::test]
 async fn issue_4_passes_that_are_all_gone_are_missed() {

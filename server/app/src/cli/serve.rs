@@ -7,7 +7,7 @@ use clap::Args;
 use super::config_args::ConfigArgs;
 use super::{Failure, print};
 use crate::serve::Signals;
-use crate::{ProtectedSite, Running, ServeOptions, file_size, logging, open_files};
+use crate::{ProtectedSite, Running, ServeOptions, file_size, hangups, logging, open_files};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +17,8 @@ Examples:
   jari serve --config /etc/jari/jari.toml --log-format json
 
 The first start makes the data folder and an admin key, and prints the key once.
-SIGTERM or Ctrl-C drains: streams are told to come back, requests in flight finish. A second one stops at once.";
+SIGTERM or Ctrl-C drains: streams are told to come back, requests in flight finish. A second one stops at once.
+SIGHUP reads the certificate of protect.tls_cert again, and ends nothing.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -39,6 +40,8 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let served = runtime.block_on(async {
         file_size::survive_limit();
+        // Before the start, which may wait for a store.
+        tokio::spawn(hangups::keep_hearing());
         let new_admin_key = args.new_admin_key;
         let options = ServeOptions { open_files, new_admin_key, ..ServeOptions::default() };
         // From the first moment on: a start may wait, and as a container's first process it would not be ended by a signal that
@@ -64,8 +67,9 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), Failure> {
 /// What is protected, and what a visitor sees of it.
 fn about_site(site: &ProtectedSite) -> String {
     let mut text = format!(
-        "\nprotecting {} on http://{}, open {}\n",
+        "\nprotecting {} on {}://{}, open {}\n",
         site.upstream.as_str().trim_end_matches('/'),
+        if site.tls { "https" } else { "http" },
         site.addr,
         site.public_url
     );

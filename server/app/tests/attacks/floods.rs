@@ -5,6 +5,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::raw::{exchange, get, read_to_end, site_addr, status};
+use crate::raw_http2::asked_in_vain;
 use crate::stage;
 
 #[tokio::test]
@@ -108,6 +109,30 @@ async fn issue_5_attack_bodies_that_never_end_let_go_of_the_site() {
         (status(&exchange(&app, &get("/about", "")).await) == 200).then_some(())
     })
     .await;
+}
+
+/// Over HTTP/2 such a reader holds no connection up, and nobody is asked for the next piece.
+#[tokio::test]
+async fn issue_5_attack_readers_who_take_nothing_let_go_of_the_site() {
+    let site = FakeSite::start().await;
+    let app = TestApp::builder()
+        .protect(&site)
+        .set("protect.path", "/tickets/*")
+        .set("protect.idle_timeout_ms", 5_000)
+        .set("protect.max_upstream", 2)
+        .start()
+        .await;
+    let pages = ["/download?500000", "/events"];
+    let readers = pages.map(|page| asked_in_vain(&app, page));
+    let readers = futures_util::future::join_all(readers).await;
+    let others = async || status(&exchange(&app, &get("/about", "")).await);
+    assert_eq!(others().await, 503, "the site is busy with them");
+    eventually("the site can be reached again", async || (others().await == 200).then_some(()))
+        .await;
+    for reader in readers {
+        assert!(!reader.is_finished(), "their connections are open");
+        reader.abort();
+    }
 }
 
 #[tokio::test]

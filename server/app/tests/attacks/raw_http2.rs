@@ -3,6 +3,7 @@
 use jari_testkit::TestApp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::raw::{BYTES_MAX, site_addr};
@@ -14,7 +15,11 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RESET: u8 = 3;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const GO_AWAY: u8 = 7;
+const ACK: u8 = 1;
+/// The setting of that name.
+const INITIAL_WINDOW_SIZE: u8 = 4;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
@@ -26,6 +31,26 @@ pub(crate) fn get<'a>(path: &'a str, more: &[Field<'a>]) -> Vec<Field<'a>> {
     let begun = [(":method", "GET"), (":scheme", "http"), (":path", path)];
     let begun = begun.into_iter().chain([(":authority", "shop.example")]);
     begun.chain([("accept", "application/json")]).chain(more.iter().copied()).collect()
+}
+
+/// Asks on a connection of its own, and takes nothing of the answer but its head: the window is none (RFC 9113, 6.9.2). The
+/// connection lives on by its pings until the task is ended.
+pub(crate) async fn asked_in_vain(app: &TestApp, path: &str) -> JoinHandle<()> {
+    let mut bytes = PREFACE.to_vec();
+    bytes.extend(frame(SETTINGS, 0, 0, &[0, INITIAL_WINDOW_SIZE, 0, 0, 0, 0]));
+    let block: Vec<u8> = get(path, &[]).iter().flat_map(field).collect();
+    bytes.extend(frame(HEADERS, END_STREAM | END_HEADERS, 1, &block));
+    let mut socket = TcpStream::connect(site_addr(app)).await.expect("it listens");
+    socket.write_all(&bytes).await.expect("it is open");
+    let status = timeout(BYTES_MAX, answer(&mut socket)).await.expect("an answer");
+    assert_eq!(status, 200, "{path}");
+    tokio::spawn(async move {
+        while let Some((kind, flags, payload)) = read_frame(&mut socket).await {
+            if kind == PING && flags & ACK == 0 {
+                _ = socket.write_all(&frame(PING, ACK, 0, &payload)).await;
+            }
+        }
+    })
 }
 
 /// Sends one request on a connection of its own; the status, or 0 where the stream or the connection is ended for it.
@@ -79,21 +104,22 @@ fn integer(number: usize, into: &mut Vec<u8>) {
     into.push(u8::try_from(rest).expect("seven bits"));
 }
 
+/// The next frame's kind, flags and payload.
+async fn read_frame(socket: &mut TcpStream) -> Option<(u8, u8, Vec<u8>)> {
+    let mut head = [0; HEAD_BYTES];
+    socket.read_exact(&mut head).await.ok()?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    let mut payload = vec![0; length as usize];
+    socket.read_exact(&mut payload).await.ok()?;
+    Some((head[3], head[4], payload))
+}
+
 async fn answer(socket: &mut TcpStream) -> u16 {
     loop {
-        let mut head = [0; HEAD_BYTES];
-        if socket.read_exact(&mut head).await.is_err() {
-            return 0;
-        }
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        let mut payload = vec![0; length as usize];
-        if socket.read_exact(&mut payload).await.is_err() {
-            return 0;
-        }
-        match head[3] {
-            HEADERS => return status(&payload),
-            RESET | GO_AWAY => return 0,
-            _ => {}
+        match read_frame(socket).await {
+            Some((HEADERS, _, payload)) => return status(&payload),
+            None | Some((RESET | GO_AWAY, ..)) => return 0,
+            Some(_) => {}
         }
     }
 }

@@ -63,6 +63,8 @@ async fn who_got_a_pass_meanwhile_is_led_to_what_was_asked_for() {
         answer.header("location").expect("an address").to_owned()
     };
     assert_eq!(to("/tickets/1?a=b").await, "/tickets/1?a=b");
+    // A client that writes the letters themselves into its request.
+    assert_eq!(to("/tickets/예?a=매").await, "/tickets/%EC%98%88?a=%EB%A7%A4");
     for elsewhere in ["//evil.example/", "https://evil.example/", "/\\evil.example"] {
         assert_eq!(to(elsewhere).await, "/target", "{elsewhere}");
     }

@@ -1,4 +1,4 @@
-//! WebSockets and event streams go through, with a pass and not without.
+//! WebSockets and event streams go through, with a pass and not without; no other protocol does.
 
 use std::time::Duration;
 
@@ -14,14 +14,36 @@ use crate::with_each_proxy;
 
 const LONG: Duration = Duration::from_secs(60);
 
+/// What a WebSocket's request has beside its `Upgrade`.
+const WEBSOCKET: &str = "Sec-Fetch-Mode: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+
+/// Protocols that some site may switch to, and ways to hide one beside a WebSocket.
+const OTHERS: [&str; 9] = [
+    "Upgrade: h2c\r\nConnection: HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n",
+    "Upgrade: H2C\r\n",
+    "Upgrade: TLS/1.0\r\n",
+    "Upgrade: made-up\r\n",
+    "Upgrade: websocket2\r\n",
+    "Upgrade: h2c, websocket\r\n",
+    "Upgrade: websocket, h2c\r\n",
+    "Upgrade: h2c\r\nUpgrade: websocket\r\n",
+    "Upgrade: websocket\r\nUpgrade: h2c\r\n",
+];
+
 /// Asks for a WebSocket and gives the head of the answer.
 async fn switch(stage: &Stage, pass: Option<&str>) -> (TcpStream, String) {
+    let asked = format!("Upgrade: websocket\r\n{}", WEBSOCKET.to_owned() + &shown(pass));
+    ask_for(stage, "/tickets/socket", &asked).await
+}
+
+fn shown(pass: Option<&str>) -> String {
+    pass.map_or_else(String::new, |pass| format!("Cookie: jari_pass_shop={pass}\r\n"))
+}
+
+/// Asks with these headers, and gives the head of the answer.
+async fn ask_for(stage: &Stage, target: &str, headers: &str) -> (TcpStream, String) {
     let mut socket = TcpStream::connect(stage.addr()).await.expect("it listens");
-    let pass = pass.map_or_else(String::new, |pass| format!("Cookie: jari_pass_shop={pass}\r\n"));
-    let head = format!(
-        "GET /tickets/socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-         Sec-Fetch-Mode: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{pass}\r\n"
-    );
+    let head = format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n{headers}\r\n");
     socket.write_all(head.as_bytes()).await.expect("it is open");
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
@@ -46,6 +68,38 @@ async fn a_websocket_echoes_through_and_needs_a_pass(kind: BalancerKind) {
     timeout(LONG, socket.read_exact(&mut back)).await.expect("an echo").expect("it is open");
     assert_eq!(&back, b"hello");
     assert_eq!(stage.site.last_seen().header("jari-room").as_deref(), Some("shop"));
+}
+
+/// A site that switched would have a client on its connection whose requests nobody looks at: a tunnel past the gate.
+async fn issue_5_attack_no_protocol_but_websocket_leads_past_the_gate(kind: BalancerKind) {
+    let stage = Stage::start(kind).await;
+    let (_, place) = stage.admitted().await;
+    let pass = shown(Some(&place.pass.expect("a pass").token));
+    // The site does switch, to whatever it is asked for.
+    let (_, head) = ask_for(&stage, "/switch", &format!("Upgrade: websocket\r\n{WEBSOCKET}")).await;
+    assert!(status(&head) == 101 && head.contains("upgrade: websocket"), "{head}");
+    for other in OTHERS {
+        for (target, rest) in
+            [("/switch", ""), ("/tickets/switch", ""), ("/tickets/switch", pass.as_str())]
+        {
+            let before = stage.site.seen().len();
+            let asked = format!("{other}{WEBSOCKET}{rest}");
+            let (_, head) = ask_for(&stage, target, &asked).await;
+            let seen = stage.site.seen().split_off(before);
+            if target == "/tickets/switch" && rest.is_empty() {
+                assert!(matches!(status(&head), 403 | 428) && seen.is_empty(), "{other}{head}");
+            }
+            // Of several in two lines a WebSocket may be what is left, which the site knows how to speak.
+            let websocket = other.matches("Upgrade").count() == 2;
+            let led_on: &[_] = if websocket { &[200, 403, 101] } else { &[200, 403] };
+            assert!(status(&head) == 428 || led_on.contains(&status(&head)), "{other}{head}");
+            for request in seen {
+                let upgrade = request.header("upgrade");
+                let told = upgrade.as_deref().is_none_or(|word| word == "websocket" && websocket);
+                assert!(told && request.header("http2-settings").is_none(), "{other}{request:?}");
+            }
+        }
+    }
 }
 
 async fn events_come_when_they_happen(kind: BalancerKind) {
@@ -77,6 +131,7 @@ async fn the_line_is_told_as_it_moves(kind: BalancerKind) {
 
 with_each_proxy! {
     a_websocket_echoes_through_and_needs_a_pass
+    issue_5_attack_no_protocol_but_websocket_leads_past_the_gate
     events_come_when_they_happen
     the_line_is_told_as_it_moves
 }

@@ -284,6 +284,19 @@ async fn issue_4_a_drain_is_announced_while_everybody_is_still_served() {
     assert!(process.wait().await.success(), "{}", process.output());
 }
 
+/// A hook that renews certificates sends it to every node, also to those that have none.
+#[tokio::test]
+async fn issue_4_a_hangup_ends_no_server() {
+    let dir = TempDir::new().expect("a folder");
+    let mut process = Process::serve(JARI, dir.path()).start().await;
+    let key = process.wait_for_key().await;
+    process.hang_up().await;
+    eventually("it is heard", async || process.output().contains("SIGHUP").then_some(())).await;
+    process.operator(&key).get("/v1/admin/rooms").await.expect(200);
+    process.terminate().await;
+    assert!(process.wait().await.success(), "{}", process.output());
+}
+
 #[tokio::test]
 async fn acknowledged_places_and_commands_survive_kill_9() {
     let dir = TempDir::new().expect("a folder");

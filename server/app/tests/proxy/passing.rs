@@ -97,7 +97,7 @@ async fn the_site_may_be_asked_by_its_own_name() {
         .start()
         .await;
     let answer = ask(browser(&app).request(Method::GET, "/away")).await.expect(302);
-    let home = app.site_url().join("/home").expect("a path");
+    let home = app.site_url().join("/home?%ED%91%9C").expect("a path");
     assert_eq!(
         answer.header("location"),
         Some(home.as_str()),

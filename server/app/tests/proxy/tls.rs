@@ -168,6 +168,9 @@ async fn issue_5_a_certificate_is_read_again_at_once_when_the_process_is_told_to
         .env("JARI__PROTECT__TLS_KEY", &signed.key)
         .start()
         .await;
+    process.wait_for_key().await;
+    let said = process.stdout();
+    assert!(said.contains("protecting http://127.0.0.1:9 on https://127.0.0.1:"), "{said}");
     // As it is, it is taken once more: nobody but who asked for it would see a difference.
     process.hang_up().await;
     eventually("it is taken", async || {

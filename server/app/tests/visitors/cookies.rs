@@ -3,12 +3,19 @@
 use jari_api::PlaceView;
 use jari_testkit::{Answer, TestApp, Visitor, eventually};
 use reqwest::Method;
+use reqwest::header::HeaderValue;
 
 use crate::open;
 
 /// A call of a browser that holds nothing but `cookies`.
-async fn with_cookies(app: &TestApp, method: Method, path: &str, cookies: &str) -> Answer {
+async fn with_cookies(
+    app: &TestApp,
+    method: Method,
+    path: &str,
+    cookies: impl AsRef<[u8]>,
+) -> Answer {
     let bare: Visitor = app.visitor();
+    let cookies = HeaderValue::from_bytes(cookies.as_ref()).expect("a value");
     let response = bare.request(method, path).header("cookie", cookies).send().await;
     let response = response.expect("the server answers");
     let (status, headers) = (response.status(), response.headers().clone());
@@ -38,6 +45,11 @@ async fn a_planted_cookie_hides_no_identity_no_place_and_no_pass() {
         (Method::GET, &me, format!("jari_place_{room}"), &receipt, 200),
         (Method::GET, &gate, format!("jari_pass_{room}"), &pass, 204),
     ] {
+        // A cookie of the site's own in letters that are no ASCII hides none either.
+        let korean = with_cookies(&app, method.clone(), path, format!("a=홍길동; {name}={token}"));
+        let _ = korean.await.expect(good);
+        let bytes = [b"a=\xff; ", format!("{name}={token}").as_bytes()].concat();
+        let _ = with_cookies(&app, method.clone(), path, bytes).await.expect(good);
         let planted = format!("{name}=planted; {name}={receipt}x; {name}={token}");
         let _ = with_cookies(&app, method.clone(), path, &planted).await.expect(good);
         let none = with_cookies(&app, method, path, &format!("{name}=planted")).await;

@@ -71,6 +71,59 @@ async fn told_lost(node: &TestApp, room: &str, people: u64) {
     timeout(PATIENCE, told).await.expect("it is told");
 }
 
+/// Who is told that they have left has left, though a part of the line was gone when they said so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn issue_4_who_leaves_a_line_that_redis_threw_away_has_left() {
+    let redis = Server::start(Kind::Redis);
+    let app = TestApp::builder().set("store.url", redis.url()).start().await;
+    for key in ["w", "subj"] {
+        let named = |room: &mut jari_api::admin::RoomBody| {
+            still(room);
+            room.room = format!("room-{key}");
+        };
+        let room = app.create_room(named).await;
+        let people: Vec<_> = (0..3).map(|_| app.visitor()).collect();
+        for visitor in &people {
+            visitor.wait_in(&room).await;
+        }
+        let attended = format!("HLEN jari:{{{room}}}:nodes");
+        // A node attends whom it serves.
+        eventually("the node attends", async || {
+            let _ = people[0].poll(&room).await;
+            (redis.ask(&attended) == ":1").then_some(())
+        })
+        .await;
+        assert_eq!(redis.ask(&format!("DEL jari:{{{room}}}:{key}")), ":1");
+        // While the line is being put in order nothing is promised.
+        eventually("they have left", async || {
+            let answer = people[1].leave(&room).await;
+            assert!(matches!(answer.status.as_u16(), 204 | 503), "{key}: {answer:?}");
+            (answer.status == 204).then_some(())
+        })
+        .await;
+        let recovering = format!("HGET jari:{{{room}}}:s recovering");
+        let begins = format!("HGET jari:{{{room}}}:s begins");
+        let over = || redis.ask(&begins).len() > 1 && redis.ask(&recovering).is_empty();
+        timeout(PATIENCE, async {
+            while !over() {
+                // They show what they hold.
+                for visitor in [&people[0], &people[2]] {
+                    let _ = visitor.poll(&room).await;
+                }
+                sleep(Duration::from_millis(100)).await;
+            }
+        })
+        .await
+        .expect("it recovers");
+        for (visitor, seq) in [(&people[0], 1), (&people[2], 3)] {
+            let again: PlaceView = visitor.join(&room).await.expect(200).json();
+            assert_eq!(again.seq, seq, "{key}");
+        }
+        assert_eq!(app.operator().stats(&room).await.waiting, 2, "{key}");
+    }
+    app.stop().await;
+}
+
 /// Nobody else knows them: an operator is told, once, and names them again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn issue_4_people_whose_block_redis_threw_away_are_told_of() {

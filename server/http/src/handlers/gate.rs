@@ -89,6 +89,7 @@ pub(crate) async fn check(
         None => StatusCode::NO_CONTENT,
     };
     let original = original(&headers);
+    let original = original.as_deref();
     let keeps_refusal = query.refused.is_some();
     let asked = Asked { method, address, headers: &headers, original, passed, keeps_refusal };
     let mut answer = answer(&state, &room, &asked).await;

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use http::header::{ACCEPT_LANGUAGE, COOKIE};
 use http::{HeaderMap, HeaderValue};
 
+use crate::header_text::elements;
+
 /// Remembers the choice made with the page's switch.
 const COOKIE_NAME: &str = "jari_lang";
 const COOKIE_MAX_AGE_S: u32 = 365 * 24 * 3_600;
@@ -87,15 +89,9 @@ impl Language {
 }
 
 fn from_cookie(headers: &HeaderMap) -> Option<Language> {
-    headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(
-            |(name, value)| if name == COOKIE_NAME { Language::from_tag(value) } else { None },
-        )
+    elements(headers, COOKIE, b';').filter_map(|pair| pair?.split_once('=')).find_map(
+        |(name, value)| if name == COOKIE_NAME { Language::from_tag(value) } else { None },
+    )
 }
 
 /// The known language with the highest weight; the first among equals (RFC 9110, 12.5.4).

@@ -3,6 +3,8 @@
 use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderValue};
 
+use crate::header_text::parts;
+
 /// Where sites tell caches in between alone; they mean an answer for everybody.
 const FOR_SHARED: [&str; 3] =
     ["surrogate-control", "cdn-cache-control", "cloudflare-cdn-cache-control"];
@@ -13,12 +15,8 @@ pub(super) fn keep_private(headers: &mut HeaderMap) {
         headers.remove(name);
     }
     let said: Vec<_> = headers.get_all(CACHE_CONTROL).iter().cloned().collect();
-    let directives = said.iter().filter_map(|value| value.to_str().ok());
-    let mut directives: Vec<_> = directives
-        .flat_map(|line| line.split(','))
-        .map(str::trim)
-        .filter(|one| !one.is_empty())
-        .collect();
+    let directives = said.iter().flat_map(|line| parts(line, b',')).flatten();
+    let mut directives: Vec<_> = directives.filter(|one| !one.is_empty()).collect();
     let named = |one: &str, name: &str| {
         let of = one.split('=').next().unwrap_or_default().trim();
         of.eq_ignore_ascii_case(name)
@@ -50,14 +48,20 @@ mod tests {
             (&["private=\"set-cookie\", max-age=1"], "private, max-age=1"),
             (&["no-store"], "no-store"),
             (&["no-cache"], "private, no-cache"),
+            // What is no text is left out alone.
+            (&["x=홍, no-cache"], "private, no-cache"),
+            (&["no-store, x=홍"], "no-store, x=홍"),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert("cdn-cache-control", HeaderValue::from_static("max-age=60"));
             for line in said {
-                headers.append(CACHE_CONTROL, HeaderValue::from_static(line));
+                headers.append(
+                    CACHE_CONTROL,
+                    HeaderValue::from_bytes(line.as_bytes()).expect("a value"),
+                );
             }
             keep_private(&mut headers);
-            assert_eq!((headers.len(), headers[CACHE_CONTROL].to_str().expect("ASCII")), (1, want));
+            assert_eq!((headers.len(), headers[CACHE_CONTROL].as_bytes()), (1, want.as_bytes()));
         }
     }
 }

@@ -12,15 +12,15 @@ use hyper::body::{Body as HttpBody, Frame};
 use super::pulse::Pulse;
 use super::stay;
 use crate::gate::Holding;
+use crate::header_text::parts;
 use crate::state::AppState;
 
 const MEDIA_TYPE: &str = "text/event-stream";
 
 /// Whether an answer is one that tells and tells, and is never done.
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
-    let told = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media_type = told.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case(MEDIA_TYPE)
+    let told = headers.get(CONTENT_TYPE).and_then(|told| parts(told, b';').next().flatten());
+    told.is_some_and(|media_type| media_type.eq_ignore_ascii_case(MEDIA_TYPE))
 }
 
 /// The body of an event stream.
@@ -74,6 +74,7 @@ mod tests {
     use std::time::Duration;
 
     use axum::body::Body;
+    use http::HeaderValue;
     use http_body_util::BodyExt as _;
     use tokio::time::{Instant, sleep};
 
@@ -84,12 +85,14 @@ mod tests {
         for (told, want) in [
             ("text/event-stream", true),
             ("Text/Event-Stream; charset=utf-8", true),
+            ("text/event-stream; name=홍", true),
             ("text/event-streams", false),
             ("application/octet-stream", false),
             ("", false),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert(CONTENT_TYPE, told.parse().expect("a value"));
+            headers
+                .insert(CONTENT_TYPE, HeaderValue::from_bytes(told.as_bytes()).expect("a value"));
             assert_eq!(is_event_stream(&headers), want, "{told}");
         }
         assert!(!is_event_stream(&HeaderMap::new()));

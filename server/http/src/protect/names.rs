@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use http::header::CONNECTION;
 use http::{HeaderMap, HeaderName};
 
+use crate::header_text::elements;
+
 /// Everything that begins so is Jari's: who has which pass, tokens of visitors.
 const OURS: &str = "jari-";
 /// Written anew from what is known of the client.
@@ -78,13 +80,8 @@ fn remove_named(headers: &mut HeaderMap) {
     if !headers.contains_key(CONNECTION) {
         return;
     }
-    let named: HashSet<HeaderName> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
+    let named: HashSet<HeaderName> =
+        elements(headers, CONNECTION, b',').filter_map(|name| name?.parse().ok()).collect();
     for name in named.iter().filter(|name| !KEPT.contains(&name.as_str())) {
         headers.remove(name);
     }

@@ -17,6 +17,7 @@ use super::options::HostHeader;
 use super::{Site, cookie_jar, names, tunnel};
 use crate::client_address::client_address;
 use crate::gate::Passage;
+use crate::header_text::elements;
 use crate::identity;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
@@ -51,8 +52,8 @@ pub(super) fn request(
     addressed: &Addressed,
     passage: Option<&(Arc<RoomDefinition>, Passage)>,
 ) -> Result<Parts, Refusal> {
-    let hops = parts.headers.get_all(VIA).iter().filter_map(|via| via.to_str().ok());
-    if hops.flat_map(|via| via.split(',')).filter(|via| is_ours(via)).count() >= HOPS_MAX {
+    let hops = elements(&parts.headers, VIA, b',').flatten();
+    if hops.filter(|via| is_ours(via)).count() >= HOPS_MAX {
         return Err(Refusal::new(Code::LoopDetected));
     }
     let asker = asker(state, site, &parts.headers, peer);

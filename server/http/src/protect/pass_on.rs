@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::{LOCATION, SET_COOKIE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Version};
 use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use jari_api::Code;
@@ -23,6 +23,7 @@ use super::body::Download;
 use super::events::{self, Events};
 use super::options::HostHeader;
 use super::slots::Holder;
+use super::taken::Taken;
 use super::tunnel::Agreement;
 use super::upstream::Failed;
 use super::{Site, caching, cookie_jar, names, onward, told, tunnel};
@@ -31,6 +32,7 @@ use crate::client_address::limit_key;
 use crate::cors;
 use crate::directory::RoomEntry;
 use crate::gate::{self, Holding, Passage};
+use crate::header_text::address;
 use crate::problem_response::Refusal;
 use crate::reader::Reader;
 use crate::request::client_from;
@@ -140,6 +142,7 @@ async fn send(
         Some((room, Passage::Admitted { pass, .. })) => Holder::pass(&room.id, *pass),
         _ => Holder::Address(limit_key(client_from(peer, &parts.headers, state))),
     };
+    let by_http2 = parts.version == Version::HTTP_2;
     let parts = onward::request(state, site, (parts, peer), addressed, passage.as_ref())?;
     let (mut answer, exchange) = site.upstream.send(worker, (parts, body), holder).await?;
     let limits = site.options.limits;
@@ -177,6 +180,11 @@ async fn send(
                 true => Body::new(Events::new(body, state.clone(), holding)),
                 false => Body::new(body),
             };
+            // Over HTTP/1 the connection itself notices who takes nothing.
+            let body = match by_http2 && !body.is_end_stream() {
+                true => Body::new(Taken::or_let_go(body, limits.idle)),
+                false => body,
+            };
             Ok(Response::from_parts(head, body))
         }
     }
@@ -187,8 +195,8 @@ fn lead_to_public(site: &Site, headers: &mut HeaderMap) {
     if site.options.host_header == HostHeader::Keep {
         return;
     }
-    let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let Some(url) = location.and_then(|text| Url::parse(text).ok()) else { return };
+    let location = headers.get(LOCATION).and_then(address);
+    let Some(url) = location.and_then(|text| Url::parse(&text).ok()) else { return };
     if url.origin() == site.options.upstream.origin() {
         let public = site.options.public_url.as_str().trim_end_matches('/');
         let rest = &url[url::Position::BeforePath..];

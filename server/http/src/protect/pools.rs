@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use http::Uri;
 
-use super::options::{UpstreamLimits, UpstreamTls};
 use super::open_count::OpenCount;
+use super::options::{UpstreamLimits, UpstreamTls};
 use super::pool::{Pool, Taken};
 
 #[derive(Debug)]
@@ -18,7 +18,12 @@ pub(super) struct Pools {
 
 impl Pools {
     /// As [`Pool::new`], for so many workers.
-    pub(super) fn new(site: &Uri, limits: UpstreamLimits, tls: &UpstreamTls, workers: usize) -> Pools {
+    pub(super) fn new(
+        site: &Uri,
+        limits: UpstreamLimits,
+        tls: &UpstreamTls,
+        workers: usize,
+    ) -> Pools {
         let open = Arc::new(OpenCount::new(limits.max));
         let pool = |_| Pool::new(site.clone(), limits, tls.clone(), open.clone());
         Pools { pools: (0..workers).map(pool).collect(), open }

@@ -153,7 +153,9 @@ mod tests {
         let slots = Slots::new(2);
         let held = (slots.take(SOMEBODY).await, slots.take(pass(1, "shop")).await);
         assert!(held.0.is_some() && held.1.is_some());
-        assert!(slots.take(SOMEBODY).await.is_none() && slots.take(pass(2, "shop")).await.is_none());
+        assert!(
+            slots.take(SOMEBODY).await.is_none() && slots.take(pass(2, "shop")).await.is_none()
+        );
         drop(held);
         assert!(slots.take(SOMEBODY).await.is_some());
     }

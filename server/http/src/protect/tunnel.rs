@@ -20,6 +20,7 @@ use super::pulse::Pulse;
 use super::stay;
 use super::upstream::Exchange;
 use crate::gate::Holding;
+use crate::header_text::elements;
 use crate::state::AppState;
 
 /// Bytes on their way in one direction at most.
@@ -66,14 +67,11 @@ pub(super) fn asked(parts: &Parts) -> Option<Agreement> {
         None if *version == Version::HTTP_11 => Agreement::Switched,
         None => return None,
     };
-    let words = |name| {
-        let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).map(str::trim)
-    };
-    let mut protocols = words(UPGRADE);
-    let websocket = protocols.next().is_some_and(|word| word.eq_ignore_ascii_case(WEBSOCKET));
+    let is = |word: Option<&str>, what| word.is_some_and(|word| word.eq_ignore_ascii_case(what));
+    let mut protocols = elements(headers, UPGRADE, b',');
+    let websocket = protocols.next().is_some_and(|word| is(word, WEBSOCKET));
     let alone = protocols.next().is_none();
-    let switches = words(CONNECTION).any(|word| word.eq_ignore_ascii_case("upgrade"));
+    let switches = elements(headers, CONNECTION, b',').any(|word| is(word, "upgrade"));
     let whole = websocket && alone && switches && headers.contains_key(SEC_WEBSOCKET_KEY);
     (whole && method == Method::GET).then_some(agreement)
 }

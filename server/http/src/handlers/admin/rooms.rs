@@ -272,10 +272,15 @@ fn challenge(body: &RoomBody) -> Result<Challenge, Refusal> {
 
 /// A line of text; no database keeps every control character, and no page shows one.
 pub(super) fn check_one_line(field: &str, text: &str) -> Result<(), Refusal> {
-    if text.chars().any(char::is_control) {
+    if text.chars().any(|c| c.is_control() || turns(c)) {
         return Err(invalid(field, "has a control character in it"));
     }
     Ok(())
+}
+
+/// What ends a line, or turns the writing of what stands behind it round, as in a trail that names who did what.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn bad_id(field: &str, error: jari_units::IdError) -> Refusal {
@@ -293,8 +298,14 @@ fn check_target(target: &str) -> Result<(), &'static str> {
     if target.starts_with('/') {
         return if target.starts_with("//") { Err("is no path: it names a host") } else { Ok(()) };
     }
+    // As it is written: what parsers make of `http:/x` differs.
+    let scheme = target.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let is_web = matches!(scheme.as_deref(), Some("http" | "https"));
     match url::Url::parse(target) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(()),
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            Err("has a user's name in it")
+        }
+        Ok(url) if is_web && url.has_host() => Ok(()),
         _ => Err("is neither an http(s) URL nor a path that begins with '/'"),
     }
 }
@@ -302,6 +313,21 @@ fn check_target(target: &str) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_text_stays_one_and_is_read_one_way() {
+        for (text, good) in [
+            ("서울 오페라", true),
+            ("\u{05d0}\u{200f}", true),
+            ("👩\u{200d}🚀", true),
+            ("a\nb", false),
+            ("a\u{2028}b", false),
+            ("a\u{202e}b", false),
+            ("a\u{2067}b", false),
+        ] {
+            assert_eq!(check_one_line("name", text).is_ok(), good, "{text:?}");
+        }
+    }
 
     #[test]
     fn targets_are_http_urls_or_paths_of_this_origin() {
@@ -317,6 +343,11 @@ mod tests {
             ("javascript:alert(1)", false),
             ("data:text/html,x", false),
             ("https://", false),
+            ("HTTPS://shop.example/", true),
+            ("http:/shop.example", false),
+            ("https:shop.example", false),
+            ("https://user@shop.example/", false),
+            ("https://:secret@shop.example/", false),
             ("/a\nb", false),
         ] {
             assert_eq!(check_target(target).is_ok(), good, "{target:?}");
