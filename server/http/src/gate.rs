@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use jari_api::{Code, Utc};
 use jari_line::{LostHistory, Mode, PassGrant, PassOutcome, ReattachOutcome, Standing};
 use jari_pass::PassToken;
@@ -66,16 +66,21 @@ pub(crate) enum Passage {
 impl Passage {
     /// Tells the protected site whose pass it is, in headers that only the gate writes.
     pub(crate) fn tell_site(&self, room: &RoomId, headers: &mut HeaderMap) {
+        const ROOM: HeaderName = HeaderName::from_static("jari-room");
+        const SEQ: HeaderName = HeaderName::from_static("jari-seq");
+        const SUBJECT: HeaderName = HeaderName::from_static("jari-subject");
+        const PASS_EXPIRES: HeaderName = HeaderName::from_static("jari-pass-expires");
+        const UNCHECKED: HeaderName = HeaderName::from_static("jari-unchecked");
         let text = |text: String| HeaderValue::try_from(text).expect("ids and times are ASCII");
         match self {
             Passage::Admitted { pass, subject, expires_at, .. } => {
-                headers.insert("jari-room", text(room.to_string()));
-                headers.insert("jari-seq", HeaderValue::from(pass.seq));
-                headers.insert("jari-subject", text(subject_text(*subject)));
-                headers.insert("jari-pass-expires", text(Utc(*expires_at).to_string()));
+                headers.insert(ROOM, text(room.to_string()));
+                headers.insert(SEQ, HeaderValue::from(pass.seq));
+                headers.insert(SUBJECT, text(subject_text(*subject)));
+                headers.insert(PASS_EXPIRES, text(Utc(*expires_at).to_string()));
             }
             Passage::Unchecked { why, .. } => {
-                headers.insert("jari-unchecked", HeaderValue::from_static(why));
+                headers.insert(UNCHECKED, HeaderValue::from_static(why));
             }
             Passage::Refused { .. } => {}
         }

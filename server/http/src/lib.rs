@@ -6,6 +6,7 @@
 //! `control_watch.rs` notices what other nodes changed. Which store and which database are behind the ports is not known here.
 
 pub mod admitter;
+mod alarm;
 mod answers;
 pub mod api_keys;
 mod call_log;
@@ -24,6 +25,7 @@ mod first_room;
 mod gate;
 mod guard;
 mod handlers;
+mod head_timer;
 mod header_text;
 mod identity;
 mod jitter;

@@ -2,7 +2,6 @@
 //! needs is below one reserved path of the site's origin; operators and tenants are served elsewhere.
 
 mod addressed;
-mod alarm;
 mod body;
 mod caching;
 mod connection;
@@ -67,7 +66,11 @@ struct Site {
 /// What a site's listener answers with: Jari's own routes below [`PREFIX`], the site everywhere else. No router and no layers
 /// are on the way to the site, which has one handler.
 #[derive(Clone, Debug)]
-pub(crate) struct SiteRoutes {
+pub(crate) struct SiteRoutes(Arc<Lane>);
+
+/// One worker's. Each request counts itself here: what is counted by all is dear to all.
+#[derive(Debug)]
+struct Lane {
     shared: Arc<Shared>,
     worker: usize,
 }
@@ -100,7 +103,8 @@ impl SiteRoutes {
         let site = Site { options, authority, upstream, home: Handle::current() };
         let log = CallLog::new(state.clone());
         let shared = Arc::new(Shared { state, own, site, log });
-        (0..workers).map(|worker| SiteRoutes { shared: shared.clone(), worker }).collect()
+        let lane = |worker| SiteRoutes(Arc::new(Lane { shared: shared.clone(), worker }));
+        (0..workers).map(lane).collect()
     }
 }
 
@@ -111,7 +115,8 @@ impl Routes for SiteRoutes {
         peer: SocketAddr,
         way_out: WayOut,
     ) -> Response {
-        let Shared { state, own, site, log } = &*self.shared;
+        let Lane { shared, worker } = &*self.0;
+        let Shared { state, own, site, log } = &**shared;
         let request = match own::whose(request) {
             // Apart: it is the smaller part, and its future the larger one.
             Whose::Ours(request) => {
@@ -124,7 +129,7 @@ impl Routes for SiteRoutes {
         let (parts, body) = request.into_parts();
         // An empty one is made without memory.
         let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
-        let asked = Asked { parts, body, peer: peer.ip(), worker: self.worker };
+        let asked = Asked { parts, body, peer: peer.ip(), worker: *worker };
         let answer = pass_on::pass_on(state, site, asked).await;
         call.end(answer)
     }

@@ -142,7 +142,7 @@ struct Server<R> {
     accepted: AtomicUsize,
     /// The runtime that accepts.
     home: Handle,
-    builder: Arc<Builder<TokioExecutor>>,
+    builder: Builder<TokioExecutor>,
     slots: Arc<Semaphore>,
     turned_away: TurnedAway,
     max: usize,
@@ -155,7 +155,7 @@ impl<R: Routes> Server<R> {
             lanes,
             accepted: AtomicUsize::new(0),
             home: Handle::current(),
-            builder: Arc::new(builder(&state.options, speech.switches)),
+            builder: builder(&state.options, speech.switches),
             slots: state.connection_slots.clone(),
             turned_away: TurnedAway::default(),
             max: state.options.connections.max,
@@ -257,11 +257,7 @@ fn tune(socket: &TcpStream, write_stall: Duration) {
 fn builder(options: &HttpOptions, switches: bool) -> Builder<TokioExecutor> {
     let (limits, deadlines) = (options.connections, options.deadlines);
     let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(deadlines.head)
-        .max_buf_size(limits.head_max_bytes);
+    builder.http1().header_read_timeout(deadlines.head).max_buf_size(limits.head_max_bytes);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -3,7 +3,6 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use axum::response::Response;
 use http::Request;
@@ -18,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::head_timer::HeadTimer;
 use crate::serve::Routes;
 use crate::state::AppState;
 use crate::stream_hub::Connected;
@@ -38,7 +38,7 @@ pub(crate) struct Speech {
 pub(crate) struct Visit<R> {
     pub(crate) state: AppState,
     pub(crate) routes: R,
-    pub(crate) builder: Arc<Builder<TokioExecutor>>,
+    pub(crate) builder: Builder<TokioExecutor>,
     pub(crate) speech: Speech,
     pub(crate) peer: SocketAddr,
     /// Where event streams live that have left HTTP.
@@ -47,7 +47,8 @@ pub(crate) struct Visit<R> {
 
 impl<R: Routes> Visit<R> {
     pub(crate) async fn serve(self, socket: TcpStream, connected: Connected, watcher: Watcher) {
-        let Visit { state, routes, builder, speech, peer, home } = self;
+        let Visit { state, routes, mut builder, speech, peer, home } = self;
+        builder.http1().timer(HeadTimer::default());
         let deadlines = state.options.deadlines;
         let io = TimedIo::new(socket, deadlines.head, deadlines.write_stall);
         let Some(tls) = speech.tls else {

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::alarm::Alarm;
 use super::pulse::Pulse;
+use crate::alarm::Alarm;
 
 /// An upload's pace is judged over each such while of waiting for it; the first one is for getting going.
 const UPLOAD_WINDOW: Duration = Duration::from_secs(10);

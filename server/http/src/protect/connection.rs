@@ -12,10 +12,10 @@ use thiserror::Error;
 use tokio::time::Instant;
 use tower::Service;
 
-use super::alarm::Alarm;
 use super::body::Upload;
 use super::open_count::Counted;
 use super::pulse::Pulse;
+use crate::alarm::Alarm;
 
 /// Reads and writes until the connection has ended.
 type Io = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;

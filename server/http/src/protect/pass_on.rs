@@ -88,7 +88,11 @@ async fn judged(
     // Apart: most of its future is for stores that do not answer.
     let address = client_from(asked.peer, &parts.headers, state);
     let checked = Box::pin(gate::check(state, &entry, &parts.headers, address));
-    let passage = TokioContext::new(checked, site.home.clone()).await?;
+    let passage = match entry.loaded() {
+        Some(_) => checked.await?,
+        // What is set in motion with the room is no worker's.
+        None => TokioContext::new(checked, site.home.clone()).await?,
+    };
     match passage {
         Passage::Refused { reason, poll_after, cookies } => {
             let why = (reason, poll_after);

@@ -10,7 +10,6 @@ use http::request::Parts;
 use http::{Method, Request, Response, Uri};
 use hyper::body::{Body as _, Incoming};
 
-use super::alarm::Alarm;
 use super::body::{Source, Upload};
 use super::connection::Unanswered;
 use super::options::{ProtectOptions, UpstreamLimits};
@@ -19,6 +18,7 @@ use super::pools::Pools;
 use super::pulse::Pulse;
 use super::slots::{Holder, Slot, Slots};
 use super::troubles::{Reason, Troubles, in_full};
+use crate::alarm::Alarm;
 use crate::metrics::Metrics;
 
 /// Why the site gave no answer.

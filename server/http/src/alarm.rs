@@ -8,18 +8,18 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Moving it on costs no look at the runtime's timers: the one behind it stays where it was, and is set anew when it rings
 /// too early.
 #[derive(Debug)]
-pub(super) struct Alarm {
+pub(crate) struct Alarm {
     at: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
 impl Alarm {
-    pub(super) fn new(at: Instant) -> Self {
+    pub(crate) fn new(at: Instant) -> Self {
         Alarm { at, timer: Box::pin(sleep_until(at)) }
     }
 
     /// Moves it to `at`.
-    pub(super) fn set(&mut self, at: Instant) {
+    pub(crate) fn set(&mut self, at: Instant) {
         self.at = at;
         if at < self.timer.deadline() {
             self.timer.as_mut().reset(at);
@@ -27,7 +27,7 @@ impl Alarm {
     }
 
     /// Ready once its time has come, until it is set anew.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             ready!(self.timer.as_mut().poll(cx));
             if self.at <= Instant::now() {
