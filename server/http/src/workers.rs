@@ -26,12 +26,16 @@ impl Workers {
     pub fn start() -> io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let mut workers = Workers { runtimes: Vec::new(), stop: CancellationToken::new() };
-        for number in 0..cores.min(WORKERS_MAX) {
+        let count = cores.min(WORKERS_MAX);
+        for number in 0..count {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             workers.runtimes.push(runtime.handle().clone());
             let stopped = workers.stop.clone();
             let thread = thread::Builder::new().name(format!("jari-site-{number}"));
-            thread.spawn(move || runtime.block_on(stopped.cancelled()))?;
+            thread.spawn(move || {
+                stay_on_a_core(number, count);
+                runtime.block_on(stopped.cancelled());
+            })?;
         }
         Ok(workers)
     }
@@ -41,6 +45,25 @@ impl Workers {
         &self.runtimes
     }
 }
+
+/// Puts this thread on a core of its own, where there are as many as workers: two that share one while another does something
+/// else make whoever asks wait for both. Where the system shares its cores out by time, as to containers, it chooses them.
+#[cfg(target_os = "linux")]
+fn stay_on_a_core(number: usize, workers: usize) {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    let Ok(all) = sched_getaffinity(None) else { return };
+    let cores: Vec<_> = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).collect();
+    if let (true, Some(core)) = (cores.len() == workers, cores.get(number)) {
+        let mut own = CpuSet::new();
+        own.set(*core);
+        // Anywhere else it works as well.
+        _ = sched_setaffinity(None, &own);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stay_on_a_core(_number: usize, _workers: usize) {}
 
 impl Drop for Workers {
     fn drop(&mut self) {
@@ -53,6 +76,20 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn each_has_a_core_of_its_own_where_there_are_as_many() {
+        use rustix::thread::sched_getaffinity;
+
+        let all = sched_getaffinity(None).expect("it is known").count();
+        let workers = Workers::start().expect("threads");
+        let shared = all as usize != workers.runtimes().len();
+        for runtime in workers.runtimes() {
+            let own = runtime.spawn(async { sched_getaffinity(None) }).await.expect("it runs");
+            assert_eq!(own.expect("it is known").count(), if shared { all } else { 1 });
+        }
+    }
 
     #[tokio::test]
     async fn each_is_a_thread_of_its_own_and_ends_with_them() {

@@ -31,7 +31,8 @@ pub(super) struct Connection {
     pub(super) is_kept: bool,
     /// How often the pool looked after it since something was asked.
     pub(super) looks: u32,
-    pub(super) counted: Counted,
+    /// Among all that are open, as long as it is.
+    _counted: Option<Counted>,
 }
 
 /// Why a request got no answer.
@@ -55,9 +56,9 @@ pub(super) struct Ended;
 pub(super) struct StillOpen;
 
 impl Connection {
-    pub(super) fn new(sender: SendRequest<Upload>, io: Io, counted: Counted) -> Self {
+    pub(super) fn new(sender: SendRequest<Upload>, io: Io, counted: Option<Counted>) -> Self {
         let alarm = Alarm::new(Instant::now());
-        Connection { sender, io: Some(io), alarm, is_kept: false, looks: 0, counted }
+        Connection { sender, io: Some(io), alarm, is_kept: false, looks: 0, _counted: counted }
     }
 
     /// Reads and writes what can be.

@@ -26,7 +26,7 @@ use tower::Service;
 use tower::timeout::Timeout;
 
 use super::connection::{Connection, StillOpen};
-use super::open_count::{Counted, OpenCount};
+use super::open_count::Counted;
 use super::options::{UpstreamLimits, UpstreamTls};
 
 /// Connections that nobody uses are looked after so often: those that the site has closed go.
@@ -57,8 +57,8 @@ type Taking = Either<Ready<Taken>, BoxFuture<'static, Taken>>;
 
 pub(super) struct Pool {
     /// The cache's types have no names outside of hyper-util.
-    take: Box<dyn Fn() -> Taking + Send + Sync>,
-    is_empty: Box<dyn Fn() -> bool + Send + Sync>,
+    kept: Box<dyn Fn() -> Option<Box<dyn Lent>> + Send + Sync>,
+    open: Box<dyn Fn(Counted) -> Taking + Send + Sync>,
 }
 
 impl fmt::Debug for Pool {
@@ -68,36 +68,47 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Of connections to `site`, over TLS where its scheme is https, that are counted in `open`. One may take
-    /// `limits.response` to be there, with finding the site's name.
-    pub(super) fn new(
-        site: Uri,
-        limits: UpstreamLimits,
-        tls: UpstreamTls,
-        open: Arc<OpenCount>,
-    ) -> Pool {
+    /// Of connections to `site`, over TLS where its scheme is https. One may take `limits.response` to be there, with finding
+    /// the site's name.
+    pub(super) fn new(site: Uri, limits: UpstreamLimits, tls: UpstreamTls) -> Pool {
         let limit = limits.response;
         let connector = connector(&site, limits.connect, tls);
-        let cache = cache::builder().build(Open { connector, site, open });
+        let next = Arc::new(Mutex::new(None));
+        let cache = cache::builder().build(Open { connector, site, next: next.clone() });
         let cache = Arc::new(Mutex::new(cache));
-        let kept = Arc::downgrade(&cache);
+        let looked_after = Arc::downgrade(&cache);
         tokio::spawn(async move {
             loop {
                 sleep(LOOK_EVERY).await;
-                let Some(kept) = kept.upgrade() else { return };
-                kept.lock().retain(is_worth_keeping);
+                let Some(cache) = looked_after.upgrade() else { return };
+                cache.lock().retain(is_worth_keeping);
             }
         });
-        let kept = cache.clone();
-        let is_empty = move || kept.lock().is_empty();
-        let take = move || -> Taking {
+        let all = cache.clone();
+        let kept = move || {
+            let mut cache = all.lock();
+            if cache.is_empty() {
+                return None;
+            }
             // Polled once without anybody to wake: one that is kept is there at once.
+            let nobody = &mut Context::from_waker(Waker::noop());
+            _ = cache.poll_ready(nobody);
+            match Pin::new(&mut cache.call(())).poll(nobody) {
+                Poll::Ready(Ok(cached)) => Some(lend(cached, |cached| cached.inner_mut())),
+                Poll::Ready(Err(_)) | Poll::Pending => None,
+            }
+        };
+        let open = move |counted| -> Taking {
             let nobody = &mut Context::from_waker(Waker::noop());
             let mut taking = {
                 let mut cache = cache.lock();
+                *next.lock() = Some(counted);
                 // It is ready always: with a kept connection or for a new one.
                 _ = cache.poll_ready(nobody);
-                cache.call(())
+                let taking = cache.call(());
+                // One came back just now, and none is opened.
+                *next.lock() = None;
+                taking
             };
             if let Poll::Ready(taken) = Pin::new(&mut taking).poll(nobody) {
                 let taken = taken.map(|cached| lend(cached, |cached| cached.inner_mut()));
@@ -109,20 +120,20 @@ impl Pool {
                 Ok(lend(cached, |cached| cached.inner_mut()))
             }))
         };
-        Pool { take: Box::new(take), is_empty: Box::new(is_empty) }
+        Pool { kept: Box::new(kept), open: Box::new(open) }
     }
 
-    /// Whether no connection waits here for a request.
-    pub(super) fn is_empty(&self) -> bool {
-        (self.is_empty)()
+    /// The kept connection that was used last.
+    pub(super) fn kept(&self) -> Option<Box<dyn Lent>> {
+        (self.kept)()
     }
 
-    /// Takes a connection: the kept one that was used last, a new one, or one that is given back before that is open.
+    /// A new connection, or one that is given back before that is open.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) async fn take(&self) -> Taken {
-        (self.take)().await
+    pub(super) async fn open(&self, counted: Counted) -> Taken {
+        (self.open)(counted).await
     }
 }
 
@@ -153,7 +164,8 @@ fn connector(site: &Uri, limit: Duration, tls: UpstreamTls) -> Connector {
 struct Open {
     connector: Connector,
     site: Uri,
-    open: Arc<OpenCount>,
+    /// What the next one is counted by.
+    next: Arc<Mutex<Option<Counted>>>,
 }
 
 impl Service<()> for Open {
@@ -167,7 +179,7 @@ impl Service<()> for Open {
 
     fn call(&mut self, (): ()) -> Self::Future {
         let opening = self.connector.call(self.site.clone());
-        let counted = Counted::new(&self.open);
+        let counted = self.next.lock().take();
         Box::pin(async move {
             let stream: MaybeHttpsStream<TokioIo<TcpStream>> = opening.await?;
             let (sender, io) = http1::handshake(stream).await?;
@@ -199,8 +211,8 @@ impl<C: Service<StillOpen> + Send> Lent for Loan<C> {
 impl<C: Service<StillOpen>> Drop for Loan<C> {
     fn drop(&mut self) {
         let connection = (self.open)(&mut self.cached);
-        // Somebody went away in the middle: what comes of the answer is nobody's.
-        if !connection.is_free() || connection.counted.is_too_many() {
+        if !connection.is_free() {
+            // Somebody went away in the middle: what comes of the answer is nobody's.
             connection.close();
         }
         // The cache keeps what does not say otherwise here.
@@ -230,8 +242,7 @@ pub(super) mod tests {
 
     async fn site() -> (TcpListener, Pool) {
         let (listener, address, limits) = listener(1).await;
-        let open = Arc::new(OpenCount::new(limits.max));
-        (listener, Pool::new(address, limits, UpstreamTls::default(), open))
+        (listener, Pool::new(address, limits, UpstreamTls::default()))
     }
 
     /// Asks on a connection, and answers with the beginning of a body of two bytes.

@@ -2,18 +2,24 @@
 //! them together stay within the site's limit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Uri;
+use tokio::time::{Instant, sleep};
 
 use super::open_count::OpenCount;
 use super::options::{UpstreamLimits, UpstreamTls};
-use super::pool::{Pool, Taken};
+use super::pool::{NoConnection, Pool, Taken};
+
+/// Where all are open and none is kept, one is on its way back: it is looked for again so soon.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(super) struct Pools {
     /// One for each worker.
     pools: Vec<Pool>,
     open: Arc<OpenCount>,
+    limit: Duration,
 }
 
 impl Pools {
@@ -24,41 +30,47 @@ impl Pools {
         tls: &UpstreamTls,
         workers: usize,
     ) -> Pools {
-        let open = Arc::new(OpenCount::new(limits.max));
-        let pool = |_| Pool::new(site.clone(), limits, tls.clone(), open.clone());
-        Pools { pools: (0..workers).map(pool).collect(), open }
+        let pool = |_| Pool::new(site.clone(), limits, tls.clone());
+        let pools = (0..workers).map(pool).collect();
+        Pools { pools, open: Arc::new(OpenCount::new(limits.max)), limit: limits.response }
     }
 
-    /// Takes a connection for a worker: its own where it keeps one or another may be opened, else one that another worker
-    /// keeps. Requests at the site have slots, so where all are open some worker keeps one; where it is taken in this very
-    /// moment one more is opened, and the first that comes back then is closed.
+    /// Takes a connection for a worker: one that it keeps, else a new one, else one that another worker keeps. Requests at the
+    /// site have slots, so where all are open and others have none to spare, one is just coming back.
     ///
     /// # Errors
     /// Why there is none.
     pub(super) async fn take(&self, worker: usize) -> Taken {
         let own = &self.pools[worker];
-        let lender = match self.open.is_full() && own.is_empty() {
-            true => self.pools.iter().find(|pool| !pool.is_empty()).unwrap_or(own),
-            false => own,
-        };
-        lender.take().await
+        let mut end = None;
+        loop {
+            if let Some(kept) = own.kept() {
+                return Ok(kept);
+            }
+            if let Some(counted) = self.open.one_more() {
+                return own.open(counted).await;
+            }
+            if let Some(kept) = self.pools.iter().find_map(Pool::kept) {
+                return Ok(kept);
+            }
+            if *end.get_or_insert_with(|| Instant::now() + self.limit) <= Instant::now() {
+                return Err(NoConnection::Slow);
+            }
+            sleep(LOOK_AGAIN).await;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::TcpStream;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
     use crate::protect::pool::Lent;
     use crate::protect::pool::tests::{ask, listener};
 
     /// Asks on a new connection of a worker; the answer's body has come to its end.
-    async fn asked(
-        pools: &Pools,
-        worker: usize,
-        site: &tokio::net::TcpListener,
-    ) -> (Box<dyn Lent>, TcpStream) {
+    async fn asked(pools: &Pools, worker: usize, site: &TcpListener) -> (Box<dyn Lent>, TcpStream) {
         let mut lent = pools.take(worker).await.expect("open");
         let (mut socket, _) = site.accept().await.expect("it came");
         ask(&mut lent, &mut socket, "ab").await;
@@ -72,24 +84,24 @@ mod tests {
         let (first, _first) = asked(&pools, 0, &site).await;
         drop(first);
         let (second, _second) = asked(&pools, 1, &site).await;
-        let mut both = vec![pools.take(0).await.expect("its own"), second];
-        assert!(both[0].connection().is_kept);
-        drop(both.pop());
-        let mut lent = pools.take(0).await.expect("the other's");
-        assert!(lent.connection().is_kept, "a third connection was opened");
-        both.push(lent);
+        let mut own = pools.take(0).await.expect("its own");
+        assert!(own.connection().is_kept);
+        drop(second);
+        let mut other = pools.take(0).await.expect("the other's");
+        assert!(other.connection().is_kept, "a third connection was opened");
     }
 
     #[tokio::test]
-    async fn what_is_open_beyond_the_limit_is_not_kept() {
+    async fn where_all_are_in_use_one_that_comes_back_is_waited_for() {
         let (site, address, limits) = listener(1).await;
         let pools = Pools::new(&address, limits, &UpstreamTls::default(), 2);
         let (first, _first) = asked(&pools, 0, &site).await;
-        // Nothing is kept just now: this request need not wait.
-        let (second, _second) = asked(&pools, 1, &site).await;
-        assert!(pools.open.is_full());
-        drop(second);
-        drop(first);
-        assert!(pools.pools[1].is_empty() && !pools.pools[0].is_empty());
+        let back = async {
+            sleep(LOOK_AGAIN * 5).await;
+            drop(first);
+        };
+        let (taken, ()) = tokio::join!(pools.take(1), back);
+        assert!(taken.expect("it came back").connection().is_kept);
+        assert!(pools.open.one_more().is_none(), "it is still open");
     }
 }
