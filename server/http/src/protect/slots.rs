@@ -18,6 +18,8 @@ use tokio::time::timeout;
 const SLOT_WAIT: Duration = Duration::from_secs(2);
 /// The part of all slots that one holder may have: who keeps them all busy needs as many passes or addresses.
 const HOLDER_PART: usize = 8;
+/// Holders are looked up in so many tables, so that workers seldom meet at one.
+const TABLES: usize = 16;
 /// Slots that one holder may have in any case: a browser loads a page over six connections.
 const HOLDER_MIN: usize = 8;
 
@@ -54,7 +56,17 @@ pub(super) struct Slot {
 #[derive(Debug)]
 struct Holders {
     share: usize,
-    present: Mutex<FxHashMap<Holder, Share>>,
+    tables: [Mutex<FxHashMap<Holder, Share>>; TABLES],
+}
+
+impl Holders {
+    fn table(&self, holder: &Holder) -> &Mutex<FxHashMap<Holder, Share>> {
+        let hash = BuildHasherDefault::<FxHasher>::default().hash_one(holder);
+        // Any of them will do.
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits are enough")]
+        let number = hash as usize % TABLES;
+        &self.tables[number]
+    }
 }
 
 /// What one holder has.
@@ -74,7 +86,7 @@ struct Visit {
 impl Slots {
     pub(super) fn new(max: usize) -> Self {
         let share = (max / HOLDER_PART).max(HOLDER_MIN);
-        let holders = Arc::new(Holders { share, present: Mutex::default() });
+        let holders = Arc::new(Holders { share, tables: Default::default() });
         Slots { site: Arc::new(Semaphore::new(max)), holders }
     }
 
@@ -97,7 +109,7 @@ impl Slots {
 
 impl Visit {
     fn begin(holders: &Arc<Holders>, holder: Holder) -> (Self, Arc<Semaphore>) {
-        let mut present = holders.present.lock();
+        let mut present = holders.table(&holder).lock();
         let share = present.entry(holder).or_insert_with(|| Share {
             slots: Arc::new(Semaphore::new(holders.share)),
             requests: 0,
@@ -109,7 +121,7 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        let mut present = self.holders.present.lock();
+        let mut present = self.holders.table(&self.holder).lock();
         if let Some(share) = present.get_mut(&self.holder) {
             share.requests -= 1;
             if share.requests == 0 {
@@ -122,6 +134,10 @@ impl Drop for Visit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn present(slots: &Slots) -> usize {
+        slots.holders.tables.iter().map(|table| table.lock().len()).sum()
+    }
 
     const SOMEBODY: Holder = Holder::Address(1);
 
@@ -144,7 +160,7 @@ mod tests {
             held.pop();
             assert!(slots.take(holder).await.is_some(), "what is given back may be taken again");
             held.clear();
-            assert!(slots.holders.present.lock().is_empty(), "nobody is remembered");
+            assert_eq!(present(&slots), 0, "nobody is remembered");
         }
     }
 
@@ -165,7 +181,7 @@ mod tests {
         let slots = Slots::new(1);
         let held = slots.take(pass(1, "shop")).await.expect("a slot");
         assert!(timeout(SLOT_WAIT / 2, slots.take(SOMEBODY)).await.is_err());
-        assert!(slots.holders.present.lock().len() == 1);
+        assert_eq!(present(&slots), 1);
         drop(held);
     }
 }
