@@ -61,7 +61,7 @@ pub(crate) async fn log_call(
 pub(crate) struct Call<'a> {
     state: &'a AppState,
     started: Instant,
-    number: String,
+    number: u64,
     method: Method,
     route: &'a str,
     room: Option<RoomId>,
@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
         Call {
             state,
             started: Instant::now(),
-            number: format!("{:016x}", log.next.fetch_add(1, Ordering::Relaxed)),
+            number: log.next.fetch_add(1, Ordering::Relaxed),
             method: request.method().clone(),
             route,
             room,
@@ -105,10 +105,12 @@ impl<'a> Call<'a> {
         }
         let actor = key_id.map_or(Cow::Borrowed("visitor"), |id| format!("key:{id}").into());
         let method = method_label(&method);
-        Line { call: &number, method, route, room, status, code, actor: &actor, took }.write();
-        if let Ok(value) = HeaderValue::try_from(number) {
-            response.headers_mut().insert(CALL_HEADER, value);
-        }
+        let mut digits = [0; 16];
+        hex::encode_to_slice(number.to_be_bytes(), &mut digits).expect("two digits a byte");
+        let call = std::str::from_utf8(&digits).expect("digits are ASCII");
+        Line { call, method, route, room, status, code, actor: &actor, took }.write();
+        let value = HeaderValue::from_str(call).expect("digits are visible");
+        response.headers_mut().insert(CALL_HEADER, value);
         response
     }
 }

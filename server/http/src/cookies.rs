@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::{COOKIE, HeaderName, HeaderValue};
 use jari_units::{Millis, RoomId};
 
-use crate::header_text::elements;
+use crate::header_text::visible;
 
 /// Cookies of one name that are looked at: each costs a check of its signature, and a browser has two or three at most.
 const SAME_NAME_MAX: usize = 8;
@@ -41,9 +41,13 @@ impl CookieKind<'_> {
     pub(crate) fn read(self, headers: &HeaderMap, secure: bool) -> impl Iterator<Item = &str> {
         let name = self.name(secure);
         // The site's own cookies are on the same line, with whatever its scripts have written into them.
-        elements(headers, COOKIE, b';')
-            .filter_map(move |pair| pair?.strip_prefix(&*name)?.strip_prefix('='))
-            .take(SAME_NAME_MAX)
+        let pairs = headers
+            .get_all(COOKIE)
+            .into_iter()
+            .flat_map(|line| line.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii));
+        let values =
+            pairs.filter_map(move |pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        values.filter_map(visible).take(SAME_NAME_MAX)
     }
 
     /// A `Set-Cookie` value that a browser keeps for `max_age`.

@@ -20,6 +20,7 @@ pub(crate) use holding::{Holding, LOOK_EVERY};
 
 use crate::cookies::CookieKind;
 use crate::directory::RoomEntry;
+use crate::header_text::in_one_piece;
 use crate::identity;
 use crate::metrics::Would;
 use crate::place_view::{acknowledged_end, sign_pass};
@@ -71,13 +72,15 @@ impl Passage {
         const SUBJECT: HeaderName = HeaderName::from_static("jari-subject");
         const PASS_EXPIRES: HeaderName = HeaderName::from_static("jari-pass-expires");
         const UNCHECKED: HeaderName = HeaderName::from_static("jari-unchecked");
-        let text = |text: String| HeaderValue::try_from(text).expect("ids and times are ASCII");
         match self {
             Passage::Admitted { pass, subject, expires_at, .. } => {
-                headers.insert(ROOM, text(room.to_string()));
+                let (subject, end) = (subject_text(*subject), Utc(*expires_at).to_string());
+                let told = in_one_piece([room.as_str(), &subject, &end]);
+                for (name, text) in [ROOM, SUBJECT, PASS_EXPIRES].into_iter().zip(told) {
+                    let text = HeaderValue::from_maybe_shared(text);
+                    headers.insert(name, text.expect("ids and times are ASCII"));
+                }
                 headers.insert(SEQ, HeaderValue::from(pass.seq));
-                headers.insert(SUBJECT, text(subject_text(*subject)));
-                headers.insert(PASS_EXPIRES, text(Utc(*expires_at).to_string()));
             }
             Passage::Unchecked { why, .. } => {
                 headers.insert(UNCHECKED, HeaderValue::from_static(why));

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use bytes::Bytes;
 use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderValue};
 
@@ -43,9 +44,21 @@ pub(crate) fn address(value: &HeaderValue) -> Option<Cow<'_, str>> {
 }
 
 fn text(part: &[u8]) -> Option<&str> {
-    let visible = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~');
-    let part = part.trim_ascii();
-    std::str::from_utf8(part).ok().filter(|text| text.bytes().all(|byte| visible(&byte)))
+    visible(part.trim_ascii())
+}
+
+/// Texts that share one piece of memory: values made of them cost nothing more to copy.
+pub(crate) fn in_one_piece<const N: usize>(texts: [&str; N]) -> [Bytes; N] {
+    let mut rest = Bytes::from(texts.concat());
+    texts.map(|text| rest.split_to(text.len()))
+}
+
+/// Bytes as text; `None` where they are no visible ASCII.
+pub(crate) fn visible(bytes: &[u8]) -> Option<&str> {
+    let is_visible = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
+    // To the end in any case, which is quicker: many bytes are looked at together.
+    let all = bytes.iter().fold(true, |all, byte| all & is_visible(*byte));
+    if all { std::str::from_utf8(bytes).ok() } else { None }
 }
 
 #[cfg(test)]

@@ -65,7 +65,9 @@ pub(crate) struct Opened {
 /// The room's own name for a person, as sites are told it.
 #[must_use]
 pub(crate) fn subject_text(subject: SubjectKey) -> String {
-    format!("{:032x}", u128::from_be_bytes(subject.0))
+    let mut digits = vec![0; 2 * subject.0.len()];
+    hex::encode_to_slice(subject.0, &mut digits).expect("two digits a byte");
+    String::from_utf8(digits).expect("digits are ASCII")
 }
 
 /// # Errors

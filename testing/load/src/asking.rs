@@ -10,6 +10,7 @@ use http::{Method, StatusCode};
 
 use crate::aim::Aim;
 use crate::connection::Connection;
+use crate::cookies::PassCookie;
 use crate::prepare::{Person, Preparing, read_people};
 
 /// Keep-alive connections that prepare people.
@@ -46,6 +47,8 @@ pub(crate) struct People {
 pub(crate) struct Asking {
     what: What,
     people: Arc<Vec<Person>>,
+    /// Of pages: what each person's browser keeps.
+    cookies: Arc<Vec<PassCookie>>,
     next: Arc<AtomicUsize>,
     /// So many requests at most.
     limit: usize,
@@ -92,8 +95,11 @@ impl Asking {
             What::Gate | What::Site => people.with_pass()?,
         };
         ensure!(!people.is_empty(), "there is nobody to ask for");
+        let browsers = if what == What::Site { &*people } else { &[] };
+        let cookie = |person: &Person| PassCookie::new(&person.room, &person.token);
+        let cookies = Arc::new(browsers.iter().map(cookie).collect());
         let (people, next) = (Arc::new(people), Arc::default());
-        Ok(Asking { what, people, next, limit: usize::MAX })
+        Ok(Asking { what, people, cookies, next, limit: usize::MAX })
     }
 
     /// The same, which ends after so many requests.
@@ -118,14 +124,31 @@ impl Asking {
             What::Joins => (Method::POST, format!("/v1/rooms/{room}/places"), StatusCode::CREATED),
             What::Polls => (Method::GET, format!("/v1/rooms/{room}/places/me"), StatusCode::OK),
             What::Gate => (Method::GET, format!("/v1/gate/{room}"), StatusCode::NO_CONTENT),
-            What::Site => (Method::GET, format!("/tickets/{}", nth % PAGES), StatusCode::OK),
+            What::Site => {
+                let cookie = &self.cookies[nth % self.cookies.len()];
+                return Some(visit(connection, nth % PAGES, cookie).await);
+            }
         };
-        Some(match connection.ask(method, &path, Some(&person.token)).await {
-            Ok((status, _)) if status == wanted => Ok(()),
-            Ok((status, _)) => Err(Wrong::Status(status.as_u16())),
-            Err(_) => Err(Wrong::Transport),
-        })
+        let asked = connection.ask(method, &path, Some(&person.token)).await;
+        Some(judged(asked.map(|(status, _)| status), wanted))
     }
+}
+
+fn judged(answered: Result<StatusCode>, wanted: StatusCode) -> Result<(), Wrong> {
+    match answered {
+        Ok(status) if status == wanted => Ok(()),
+        Ok(status) => Err(Wrong::Status(status.as_u16())),
+        Err(_) => Err(Wrong::Transport),
+    }
+}
+
+/// One page, as a browser asks for it and keeps what comes.
+async fn visit(connection: &mut Connection, page: usize, cookie: &PassCookie) -> Result<(), Wrong> {
+    let answer = connection.visit(&format!("/tickets/{page}"), cookie.sent()).await;
+    if let Ok(answer) = &answer {
+        cookie.keep(answer.headers());
+    }
+    judged(answer.map(|answer| answer.status()), StatusCode::OK)
 }
 
 /// What came in place of the wanted answer.

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST};
+use http::{HeaderName, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -61,9 +62,8 @@ impl Connection {
         bearer: Option<&str>,
         json: Bytes,
     ) -> Result<(StatusCode, Bytes)> {
-        let request = self.request(method, path, bearer, json)?;
-        let exchanged = timeout(ANSWER_MAX, self.exchange(request)).await;
-        let answer = exchanged.context("no answer in time")??;
+        let request = self.request(method, path, bearer.map(by_bearer), json)?;
+        let answer = self.answered(request).await?;
         Ok((answer.status(), answer.into_body()))
     }
 
@@ -71,16 +71,15 @@ impl Connection {
         &self,
         method: Method,
         path: &str,
-        bearer: Option<&str>,
+        shown: Option<(HeaderName, String)>,
         json: Bytes,
     ) -> Result<Request<Full<Bytes>>> {
-        let mut request =
-            Request::builder().method(method).uri(path).header(http::header::HOST, &self.host);
-        if let Some(token) = bearer {
-            request = request.header(http::header::AUTHORIZATION, format!("Bearer {token}"));
+        let mut request = Request::builder().method(method).uri(path).header(HOST, &self.host);
+        if let Some((name, text)) = shown {
+            request = request.header(name, text);
         }
         if !json.is_empty() {
-            request = request.header(http::header::CONTENT_TYPE, "application/json");
+            request = request.header(CONTENT_TYPE, "application/json");
         }
         Ok(request.body(Full::new(json))?)
     }
@@ -92,7 +91,17 @@ impl Connection {
         path: &str,
         bearer: Option<&str>,
     ) -> Result<Response<Bytes>> {
-        let request = self.request(method, path, bearer, Bytes::new())?;
+        let request = self.request(method, path, bearer.map(by_bearer), Bytes::new())?;
+        self.answered(request).await
+    }
+
+    /// Asks for a page as a browser does that has this cookie.
+    pub(crate) async fn visit(&mut self, path: &str, cookie: String) -> Result<Response<Bytes>> {
+        let request = self.request(Method::GET, path, Some((COOKIE, cookie)), Bytes::new())?;
+        self.answered(request).await
+    }
+
+    async fn answered(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>> {
         timeout(ANSWER_MAX, self.exchange(request)).await.context("no answer in time")?
     }
 
@@ -101,4 +110,8 @@ impl Connection {
         let (head, body) = self.send.send_request(request).await?.into_parts();
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
+}
+
+fn by_bearer(token: &str) -> (HeaderName, String) {
+    (AUTHORIZATION, format!("Bearer {token}"))
 }

@@ -7,6 +7,7 @@ mod baseline;
 mod burst;
 mod closed;
 mod connection;
+mod cookies;
 mod dial;
 mod empty;
 mod found;

@@ -1,18 +1,26 @@
 //! A guarded answer is for whoever has the pass: no cache between may give it to others, with the pass's cookie in it.
 
 use http::header::CACHE_CONTROL;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::header_text::parts;
 
 /// Where sites tell caches in between alone; they mean an answer for everybody.
-const FOR_SHARED: [&str; 3] =
-    ["surrogate-control", "cdn-cache-control", "cloudflare-cdn-cache-control"];
+const FOR_SHARED: [HeaderName; 3] = [
+    HeaderName::from_static("surrogate-control"),
+    HeaderName::from_static("cdn-cache-control"),
+    HeaderName::from_static("cloudflare-cdn-cache-control"),
+];
+const PRIVATE: HeaderValue = HeaderValue::from_static("private");
 
 /// Makes what the site said of caching true for the visitor's own cache only.
 pub(super) fn keep_private(headers: &mut HeaderMap) {
     for name in FOR_SHARED {
         headers.remove(name);
+    }
+    if !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, PRIVATE);
+        return;
     }
     let said: Vec<_> = headers.get_all(CACHE_CONTROL).iter().cloned().collect();
     let directives = said.iter().flat_map(|line| parts(line, b',')).flatten();
@@ -29,7 +37,7 @@ pub(super) fn keep_private(headers: &mut HeaderMap) {
     directives.retain(|one| !shared.iter().any(|name| named(one, name)));
     directives.insert(0, "private");
     let value = HeaderValue::from_str(&directives.join(", "));
-    headers.insert(CACHE_CONTROL, value.unwrap_or(HeaderValue::from_static("private")));
+    headers.insert(CACHE_CONTROL, value.unwrap_or(PRIVATE));
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, FORWARDED, HOST, VIA};
 use http::request::Parts;
 use http::uri::PathAndQuery;
@@ -17,7 +18,7 @@ use super::options::HostHeader;
 use super::{Site, cookie_jar, names, tunnel};
 use crate::client_address::client_address;
 use crate::gate::Passage;
-use crate::header_text::elements;
+use crate::header_text::{elements, in_one_piece};
 use crate::identity;
 use crate::problem_response::Refusal;
 use crate::state::AppState;
@@ -81,8 +82,8 @@ fn is_ours(via: &str) -> bool {
     via.split_whitespace().nth(1) == Some(PSEUDONYM)
 }
 
-fn value(text: &str) -> Result<HeaderValue, Refusal> {
-    HeaderValue::try_from(text).map_err(|_| bad("the host is no text"))
+fn value(text: Bytes) -> Result<HeaderValue, Refusal> {
+    HeaderValue::from_maybe_shared(text).map_err(|_| bad("the host is no text"))
 }
 
 fn asker(state: &AppState, site: &Site, headers: &HeaderMap, peer: IpAddr) -> Asker {
@@ -113,7 +114,7 @@ fn tell_host(site: &Site, headers: &mut HeaderMap, addressed: &Addressed) -> Res
         HostHeader::Upstream => site.authority.as_str(),
     };
     if headers.get(HOST).is_none_or(|said| said != host) {
-        headers.insert(HOST, value(host)?);
+        headers.insert(HOST, value(Bytes::copy_from_slice(host.as_bytes()))?);
     }
     Ok(())
 }
@@ -127,9 +128,10 @@ fn tell_asker(
     let proto = if asker.https { "https" } else { "http" };
     let (address, host) = (asker.address.to_string(), addressed.authority.as_str());
     let (open, close) = if asker.address.is_ipv6() { ("\"[", "]\"") } else { ("", "") };
-    let parts = ["for=", open, &address, close, ";host=\"", host, "\";proto=", proto];
-    headers.insert(FORWARDED, value(&parts.concat())?);
-    headers.insert(X_FORWARDED_FOR, value(&address)?);
+    let parts = ["for=", open, &address, close, ";host=\"", host, "\";proto=", proto].concat();
+    let [forwarded, address, host] = in_one_piece([&parts, &address, host]);
+    headers.insert(FORWARDED, value(forwarded)?);
+    headers.insert(X_FORWARDED_FOR, value(address)?);
     headers.insert(X_FORWARDED_HOST, value(host)?);
     headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
     Ok(())

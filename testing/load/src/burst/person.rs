@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
-use http::header::SET_COOKIE;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Duration, Instant, sleep};
 
 use super::World;
+use crate::cookies::token;
 use crate::prepare::Created;
 
 /// Where a protected site has Jari's own pages.
@@ -48,7 +48,7 @@ struct Person<'a> {
 impl Person<'_> {
     async fn come(&self, due: Instant) -> Result<()> {
         let answer = self.ask(Method::GET, &self.page, None).await.context("the page")?;
-        let of = |cookie| token(answer.headers(), cookie);
+        let of = |cookie| token(answer.headers(), cookie).map(str::to_owned);
         match answer.status() {
             StatusCode::OK => {
                 self.world.counts.walked_in.fetch_add(1, Ordering::Relaxed);
@@ -132,11 +132,4 @@ impl Person<'_> {
 fn told<T: DeserializeOwned>(answer: &Response<Bytes>) -> Result<T> {
     ensure!(answer.status().is_success(), "answered {}", answer.status());
     Ok(serde_json::from_slice(answer.body())?)
-}
-
-/// What is kept in the first cookie whose name begins so.
-fn token(headers: &HeaderMap, name: &str) -> Option<String> {
-    let cookies = headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.filter_map(|text| text.split(';').next()?.split_once('='));
-    pairs.find(|(own, _)| own.starts_with(name)).map(|(_, token)| token.to_owned())
 }
