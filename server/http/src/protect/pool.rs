@@ -18,7 +18,7 @@ use hyper_rustls::{
 };
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::pool::cache;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -74,7 +74,8 @@ impl Pool {
         let limit = limits.response;
         let connector = connector(&site, limits.connect, tls);
         let next = Arc::new(Mutex::new(None));
-        let cache = cache::builder().build(Open { connector, site, next: next.clone() });
+        let open = Open { connector, site, next: next.clone() };
+        let cache = cache::builder().executor(TokioExecutor::new()).build(open);
         let cache = Arc::new(Mutex::new(cache));
         let looked_after = Arc::downgrade(&cache);
         tokio::spawn(async move {
@@ -128,7 +129,7 @@ impl Pool {
         (self.kept)()
     }
 
-    /// A new connection, or one that is given back before that is open.
+    /// A new connection, or one that is given back before that is open: then the new one is kept for whoever is next.
     ///
     /// # Errors
     /// Why there is none.
@@ -289,6 +290,32 @@ pub(super) mod tests {
             lent = take(&pool).await;
             assert!(lent.connection().is_kept);
         }
+    }
+
+    /// A crowd's beginning would else throw away a connection for each request that was quicker served by another.
+    #[tokio::test]
+    async fn one_that_was_not_waited_for_is_kept_for_the_next() {
+        let (listener, pool) = site().await;
+        let mut lent = take(&pool).await;
+        let (mut socket, _) = listener.accept().await.expect("it came");
+        drop(ask(&mut lent, &mut socket, "ab").await);
+        let counted = Arc::new(OpenCount::new(1)).one_more().expect("there may be one");
+        let mut opening = Box::pin(pool.open(counted));
+        assert!(futures_util::poll!(&mut opening).is_pending());
+        drop(lent);
+        let mut lent = opening.await.expect("the first one");
+        assert!(lent.connection().is_kept);
+        let opened = async {
+            loop {
+                match pool.kept() {
+                    Some(lent) => break lent,
+                    None => tokio::task::yield_now().await,
+                }
+            }
+        };
+        let mut opened = timeout(LIMIT, opened).await.expect("it is kept");
+        let (mut socket, _) = listener.accept().await.expect("it came");
+        drop(ask(&mut opened, &mut socket, "ab").await);
     }
 
     #[tokio::test]

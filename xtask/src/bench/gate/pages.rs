@@ -15,16 +15,21 @@ use crate::bench::setting::{ROOM, Setting};
 const CONNECTIONS: &str = "64";
 /// Requests at the site at once: the default.
 const MAX_UPSTREAM: u32 = 512;
+/// Into so many turns each round is cut: a machine's speed changes within seconds, and both should meet the same.
+const TURNS: u32 = 4;
 
 pub(super) fn measure(setting: &Setting) -> Result<Measured> {
     let site = Protected::start(setting, "pages", MAX_UPSTREAM)?;
     let nginx = Nginx::start(setting, site.upstream.url.trim_start_matches("http://"))?;
     let passes = passes(setting, &site.jari, "pages")?.display().to_string();
-    let seconds = setting.size.seconds.to_string();
+    let seconds = (setting.size.seconds / f64::from(TURNS)).to_string();
     let more = ["--connections", CONNECTIONS, "--seconds", &seconds, "--places", &passes];
     let (mut own, mut other) = (Vec::new(), Vec::new());
-    for round in 1..=setting.size.rounds {
-        setting.say(&format!("pages, round {round} of {}", setting.size.rounds));
+    for turn in 0..setting.size.rounds * TURNS {
+        if turn.is_multiple_of(TURNS) {
+            let round = turn / TURNS + 1;
+            setting.say(&format!("pages, round {round} of {}", setting.size.rounds));
+        }
         let what = ["site", "--room", ROOM];
         own.push(setting.load_at((&site.url, &[site.jari.pid()]), &what, &more)?);
         other.push(setting.load_at((&nginx.url, &nginx.pids()?), &what, &more)?);
@@ -41,7 +46,7 @@ fn entries(own: &[Value], other: &[Value]) -> Result<Vec<Entry>> {
     let all = |reports: &[Value], what| -> Result<Vec<f64>> {
         reports.iter().map(|report| value(report, what)).collect()
     };
-    // Round by round: both of a round met the same machine.
+    // Turn by turn: both of a turn met the same machine.
     let ratio = |what| -> Result<f64> {
         let pairs = all(own, what)?.into_iter().zip(all(other, what)?);
         median(pairs.map(|(own, other)| own / other).collect())
