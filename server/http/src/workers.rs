@@ -3,7 +3,8 @@
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::thread;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::CancellationToken;
@@ -11,10 +12,12 @@ use tokio_util::sync::CancellationToken;
 /// More than this is no faster for any site, and each has a pool of connections to it.
 const WORKERS_MAX: usize = 64;
 
-/// They end when this is dropped, and with them whatever they still serve.
+/// They end before the drop of this does, and with them whatever they still serve: it may wait by the timers of the runtime
+/// in which this is dropped, and does so no more once that one ends.
 #[derive(Debug)]
 pub struct Workers {
     runtimes: Vec<Handle>,
+    threads: Vec<JoinHandle<()>>,
     stop: CancellationToken,
 }
 
@@ -25,17 +28,30 @@ impl Workers {
     /// Where the system has no thread, or no means to wait for sockets, left.
     pub fn start() -> io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let mut workers = Workers { runtimes: Vec::new(), stop: CancellationToken::new() };
+        let stop = CancellationToken::new();
+        let mut workers = Workers { runtimes: Vec::new(), threads: Vec::new(), stop };
         let count = cores.min(WORKERS_MAX);
         for number in 0..count {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            workers.runtimes.push(runtime.handle().clone());
             let stopped = workers.stop.clone();
+            let (begun, beginning) = mpsc::sync_channel(1);
             let thread = thread::Builder::new().name(format!("jari-site-{number}"));
-            thread.spawn(move || {
+            // The runtime is made and dropped there: it must not be dropped within another.
+            let thread = thread.spawn(move || {
+                let runtime = match Builder::new_current_thread().enable_all().build() {
+                    Ok(runtime) => runtime,
+                    Err(error) => {
+                        _ = begun.send(Err(error));
+                        return;
+                    }
+                };
+                _ = begun.send(Ok(runtime.handle().clone()));
                 stay_on_a_core(number, count);
                 runtime.block_on(stopped.cancelled());
+                // A name that is just being looked up is not waited for.
+                runtime.shutdown_background();
             })?;
+            workers.threads.push(thread);
+            workers.runtimes.push(beginning.recv().expect("it says how it began")?);
         }
         Ok(workers)
     }
@@ -68,11 +84,16 @@ fn stay_on_a_core(_number: usize, _workers: usize) {}
 impl Drop for Workers {
     fn drop(&mut self) {
         self.stop.cancel();
+        for thread in self.threads.drain(..) {
+            // One that panicked has ended as well.
+            _ = thread.join();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
     use tokio::sync::oneshot;
 
     use super::*;
@@ -106,7 +127,9 @@ mod tests {
             let _held = held;
             std::future::pending::<()>().await;
         });
+        let threads = workers.threads.len();
         drop(workers);
-        assert!(ended.await.is_err(), "what it served is dropped");
+        assert_eq!(threads, seen.len());
+        assert!(ended.now_or_never().is_some_and(|ended| ended.is_err()), "it was dropped before");
     }
 }

@@ -27,12 +27,12 @@ pub(super) struct Connection {
     io: Option<Io>,
     /// Of whoever waits for the site: one timer for all that is ever asked here.
     pub(super) alarm: Alarm,
-    /// Whether something was asked here before.
+    /// Whether something was asked here before, or it lay in the cache: the site may have closed it meanwhile.
     pub(super) is_kept: bool,
     /// How often the pool looked after it since something was asked.
     pub(super) looks: u32,
     /// Among all that are open, as long as it is.
-    _counted: Option<Counted>,
+    _counted: Counted,
 }
 
 /// Why a request got no answer.
@@ -56,7 +56,7 @@ pub(super) struct Ended;
 pub(super) struct StillOpen;
 
 impl Connection {
-    pub(super) fn new(sender: SendRequest<Upload>, io: Io, counted: Option<Counted>) -> Self {
+    pub(super) fn new(sender: SendRequest<Upload>, io: Io, counted: Counted) -> Self {
         let alarm = Alarm::new(Instant::now());
         Connection { sender, io: Some(io), alarm, is_kept: false, looks: 0, _counted: counted }
     }

@@ -10,8 +10,7 @@ use http::header::CONTENT_TYPE;
 use hyper::body::{Body as HttpBody, Frame};
 
 use super::pulse::Pulse;
-use super::stay;
-use crate::gate::Holding;
+use super::stay::{self, Staying};
 use crate::header_text::parts;
 use crate::state::AppState;
 
@@ -32,10 +31,10 @@ pub(super) struct Events<B> {
 }
 
 impl<B> Events<B> {
-    /// `holding`: of whom it is, where a gate is before it.
-    pub(super) fn new(body: B, state: AppState, holding: Option<Holding>) -> Self {
+    /// `staying`: whose it is, where a gate is before it.
+    pub(super) fn new(body: B, state: AppState, staying: Option<Staying>) -> Self {
         let pulse = Pulse::new();
-        Events::until(body, pulse.clone(), stay::over(state, holding, pulse))
+        Events::until(body, pulse.clone(), stay::over(state, staying, pulse))
     }
 
     fn until(body: B, pulse: Pulse, over: impl Future<Output = ()> + Send + 'static) -> Self {

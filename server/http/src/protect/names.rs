@@ -61,7 +61,7 @@ pub(super) fn remove_claims(headers: &mut HeaderMap, from_trusted: bool) {
     remove_where(headers, |name| is_dropped(name, from_trusted));
 }
 
-fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
+pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     let out: Vec<_> = headers.keys().filter(|name| is_out(name)).cloned().collect();
     for name in out {
         headers.remove(name);

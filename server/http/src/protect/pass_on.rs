@@ -23,6 +23,7 @@ use super::body::Download;
 use super::events::{self, Events};
 use super::options::HostHeader;
 use super::slots::Holder;
+use super::stay::Staying;
 use super::taken::Taken;
 use super::tunnel::Agreement;
 use super::upstream::Failed;
@@ -139,9 +140,10 @@ async fn send(
     let visitor = parts.extensions.remove::<OnUpgrade>();
     let visitor = tunnel::asked(&parts).and_then(|agreement| Some((visitor?, agreement)));
     // Before the pass is taken out of the headers.
-    let holding = passage
-        .as_ref()
-        .map(|(room, passage)| Holding::of(state, &room.id, &parts.headers, passage));
+    let staying = passage.as_ref().map(|(room, passage)| {
+        let holding = Holding::of(state, &room.id, &parts.headers, passage);
+        Staying { holding, home: site.home.clone() }
+    });
     let holder = match &passage {
         Some((room, Passage::Admitted { pass, .. })) => Holder::pass(&room.id, *pass),
         _ => Holder::Address(limit_key(client_from(peer, &parts.headers, state))),
@@ -168,7 +170,7 @@ async fn send(
         (Some(site_side), Some((visitor, agreement))) => {
             agreement.tell(&mut head);
             let joined =
-                tunnel::join(visitor, site_side, limits.idle, exchange, state.clone(), holding);
+                tunnel::join(visitor, site_side, limits.idle, exchange, state.clone(), staying);
             tokio::spawn(joined);
             Ok(Response::from_parts(head, Body::empty()))
         }
@@ -181,7 +183,7 @@ async fn send(
         (None, _) => {
             let body = Download::new(body, limits.idle, exchange);
             let body = match events::is_event_stream(&head.headers) {
-                true => Body::new(Events::new(body, state.clone(), holding)),
+                true => Body::new(Events::new(body, state.clone(), staying)),
                 false => Body::new(body),
             };
             // Over HTTP/1 the connection itself notices who takes nothing.

@@ -95,7 +95,7 @@ impl Pool {
             let nobody = &mut Context::from_waker(Waker::noop());
             _ = cache.poll_ready(nobody);
             match Pin::new(&mut cache.call(())).poll(nobody) {
-                Poll::Ready(Ok(cached)) => Some(lend(cached, |cached| cached.inner_mut())),
+                Poll::Ready(Ok(cached)) => Some(lend_kept(cached, |cached| cached.inner_mut())),
                 Poll::Ready(Err(_)) | Poll::Pending => None,
             }
         };
@@ -112,7 +112,7 @@ impl Pool {
                 taking
             };
             if let Poll::Ready(taken) = Pin::new(&mut taking).poll(nobody) {
-                let taken = taken.map(|cached| lend(cached, |cached| cached.inner_mut()));
+                let taken = taken.map(|cached| lend_kept(cached, |cached| cached.inner_mut()));
                 return Either::Left(ready(taken.map_err(NoConnection::Unreachable)));
             }
             Either::Right(Box::pin(async move {
@@ -179,8 +179,11 @@ impl Service<()> for Open {
     }
 
     fn call(&mut self, (): ()) -> Self::Future {
+        let Some(counted) = self.next.lock().take() else {
+            // The cache was asked for one that it keeps, and another thread was quicker.
+            return Box::pin(ready(Err("no more may be open".into())));
+        };
         let opening = self.connector.call(self.site.clone());
-        let counted = self.next.lock().take();
         Box::pin(async move {
             let stream: MaybeHttpsStream<TokioIo<TcpStream>> = opening.await?;
             // Heads and small pieces: they are sent sooner as one than gathered by the kernel.
@@ -202,6 +205,16 @@ where
     let mut loan = Loan { cached, open };
     loan.connection().looks = 0;
     Box::new(loan)
+}
+
+/// Of one that lay in the cache, whether or not anything was asked there: the site may have closed it meanwhile.
+fn lend_kept<C>(cached: C, open: fn(&mut C) -> &mut Connection) -> Box<dyn Lent>
+where
+    C: Service<StillOpen> + Send + 'static,
+{
+    let mut lent = lend(cached, open);
+    lent.connection().is_kept = true;
+    lent
 }
 
 impl<C: Service<StillOpen> + Send> Lent for Loan<C> {
@@ -314,6 +327,7 @@ pub(super) mod tests {
             }
         };
         let mut opened = timeout(LIMIT, opened).await.expect("it is kept");
+        assert!(opened.connection().is_kept, "the site may have closed it before it was asked");
         let (mut socket, _) = listener.accept().await.expect("it came");
         drop(ask(&mut opened, &mut socket, "ab").await);
     }

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::open_count::OpenCount;
 use super::options::{UpstreamLimits, UpstreamTls};
 use super::pool::{NoConnection, Pool, Taken};
+use crate::alarm::Alarm;
 
 /// Where all are open and none is kept, one is on its way back: it is looked for again so soon.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -50,7 +51,9 @@ impl Pools {
             if let Some(counted) = self.open.one_more() {
                 return own.open(counted).await;
             }
-            if let Some(kept) = self.pools.iter().find_map(Pool::kept) {
+            if let Some(mut kept) = self.pools.iter().find_map(Pool::kept) {
+                // Whoever waits here does so by the timers of this thread, whatever becomes of the other.
+                kept.connection().alarm = Alarm::new(Instant::now());
                 return Ok(kept);
             }
             if *end.get_or_insert_with(|| Instant::now() + self.limit) <= Instant::now() {

@@ -17,9 +17,8 @@ use jari_ports::Entropy;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::pulse::Pulse;
-use super::stay;
+use super::stay::{self, Staying};
 use super::upstream::Exchange;
-use crate::gate::Holding;
 use crate::header_text::elements;
 use crate::state::AppState;
 
@@ -104,7 +103,7 @@ pub(super) async fn join(
     idle: Duration,
     mut exchange: Exchange,
     state: AppState,
-    holding: Option<Holding>,
+    staying: Option<Staying>,
 ) {
     let switched = async {
         exchange.ended().await;
@@ -119,7 +118,7 @@ pub(super) async fn join(
             }
         }
         () = pulse.stopped(idle) => {}
-        () = stay::over(state, holding, pulse.clone()) => {}
+        () = stay::over(state, staying, pulse.clone()) => {}
     }
     drop(exchange);
 }
