@@ -11,7 +11,7 @@ const PREFIXES: [&[u8]; 2] = [b"__host-", b"__secure-"];
 fn is_ours(name: &[u8]) -> bool {
     let rest = |name: &[u8], prefix: &[u8]| {
         let (begin, rest) = name.split_at_checked(prefix.len())?;
-        begin.eq_ignore_ascii_case(prefix).then(|| rest.len())
+        begin.eq_ignore_ascii_case(prefix).then_some(rest.len())
     };
     let bare = PREFIXES.iter().find_map(|prefix| rest(name, prefix)).unwrap_or(name.len());
     rest(&name[name.len() - bare..], OURS).is_some()
