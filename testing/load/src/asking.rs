@@ -130,15 +130,16 @@ impl Asking {
             }
         };
         let asked = connection.ask(method, &path, Some(&person.token)).await;
-        Some(judged(asked.map(|(status, _)| status), wanted))
+        Some(judged(asked.ok().map(|(status, _)| status), wanted))
     }
 }
 
-fn judged(answered: Result<StatusCode>, wanted: StatusCode) -> Result<(), Wrong> {
+/// `None`: no answer came.
+fn judged(answered: Option<StatusCode>, wanted: StatusCode) -> Result<(), Wrong> {
     match answered {
-        Ok(status) if status == wanted => Ok(()),
-        Ok(status) => Err(Wrong::Status(status.as_u16())),
-        Err(_) => Err(Wrong::Transport),
+        Some(status) if status == wanted => Ok(()),
+        Some(status) => Err(Wrong::Status(status.as_u16())),
+        None => Err(Wrong::Transport),
     }
 }
 
@@ -148,7 +149,7 @@ async fn visit(connection: &mut Connection, page: usize, cookie: &PassCookie) ->
     if let Ok(answer) = &answer {
         cookie.keep(answer.headers());
     }
-    judged(answer.map(|answer| answer.status()), StatusCode::OK)
+    judged(answer.ok().map(|answer| answer.status()), StatusCode::OK)
 }
 
 /// What came in place of the wanted answer.
