@@ -9,12 +9,14 @@ const PREFIXES: [&[u8]; 2] = [b"__host-", b"__secure-"];
 
 /// Whether a name is Jari's. In any case of letters: not every reader of cookies tells them apart.
 fn is_ours(name: &[u8]) -> bool {
-    let rest = |name: &[u8], prefix: &[u8]| {
-        let (begin, rest) = name.split_at_checked(prefix.len())?;
-        begin.eq_ignore_ascii_case(prefix).then_some(rest.len())
-    };
-    let bare = PREFIXES.iter().find_map(|prefix| rest(name, prefix)).unwrap_or(name.len());
-    rest(&name[name.len() - bare..], OURS).is_some()
+    let bare = PREFIXES.iter().find_map(|prefix| after(name, prefix)).unwrap_or(name);
+    after(bare, OURS).is_some()
+}
+
+/// What follows a prefix, in any case of letters.
+fn after<'a>(name: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
+    let (begin, rest) = name.split_at_checked(prefix.len())?;
+    begin.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
 /// The name of a cookie as a browser would send it. One without a name, `=jari_x=y`, comes back as `jari_x=y`.

@@ -59,6 +59,7 @@ impl Pools {
             if *end.get_or_insert_with(|| Instant::now() + self.limit) <= Instant::now() {
                 return Err(NoConnection::Slow);
             }
+            // Nothing rings when one comes back to another worker, or is open at last: it is looked for.
             sleep(LOOK_AGAIN).await;
         }
     }
@@ -100,6 +101,7 @@ mod tests {
         let pools = Pools::new(&address, limits, &UpstreamTls::default(), 2);
         let (first, _first) = asked(&pools, 0, &site).await;
         let back = async {
+            // Longer than a look, so that the other has found none.
             sleep(LOOK_AGAIN * 5).await;
             drop(first);
         };
